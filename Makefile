@@ -1,0 +1,31 @@
+# make demo and make test are all there is on a fresh machine with Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test slow lint types benchmark
+
+demo: $(READY)
+	$(BIN)/loadsim scenario scenarios/twelve_callers.yaml
+
+test: $(READY)
+	$(BIN)/pytest
+
+slow: $(READY)
+	$(BIN)/pytest -m slow
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+benchmark: $(READY)
+	$(BIN)/python -m tests.benchmarks.client
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[embedded,dev]'
+	touch $@

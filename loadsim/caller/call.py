@@ -1,0 +1,106 @@
+"""One caller: asks, listens, and leaves a row for each request."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ..server.api import Reply, Server
+from ..types import ChatRequest, Kind, RequestRow
+from .kinds import kind
+from .speech import clause
+
+Emit = Callable[[RequestRow, Reply], None]
+
+
+class Caller(msgspec.Struct, kw_only=True):
+    """A place on the server, held for a whole call: who it is, and what its slot holds of it.
+
+    `prompt`: tokens of its last prompt; `held`: those and the reply's that the slot has evaluated. None: not known.
+    `opening`: tokens that all prompts share, up to the end of a cold salt.
+    """
+
+    group: str
+    number: int
+    slot: int | None
+    opening: int = 0
+    prompt: int | None = None
+    held: int | None = None
+
+    async def ask(
+        self,
+        server: Server,
+        request: ChatRequest,
+        emit: Emit,
+        origin: float,
+        *,
+        expects: frozenset[Kind],
+        **labels: Any,
+    ) -> RequestRow:
+        """Send one request and listen to its end; `emit` gets the row. `origin` is the run's start in loop time.
+
+        `expects`: the kinds that the scenario plans for this prompt; empty: any. `labels`: the row's other fields.
+        """
+        reply = server.chat(request, clause)
+        try:
+            await reply.ended.wait()
+        finally:
+            # Also when the run is broken off: what has come so far is kept.
+            reply.hang_up()
+            row = self.row(reply, request, origin, expects, labels)
+            emit(row, reply)
+        return row
+
+    def row(
+        self, reply: Reply, request: ChatRequest, origin: float, expects: frozenset[Kind], labels: dict[str, Any]
+    ) -> RequestRow:
+        """The row of an ended reply; notes what the slot holds from now on."""
+
+        def on_clock(t: float | None) -> float | None:
+            return None if t is None else round(t - origin, 6)
+
+        timings = reply.timings
+        cache_n = timings.cache_n if timings else None
+        prompt_n = timings.prompt_n if timings else reply.prompt_tokens
+        predicted_n = timings.predicted_n if timings else reply.completion_tokens
+        known = timings is not None and cache_n is not None and prompt_n is not None
+        total = cache_n + prompt_n if known else None  # type: ignore[operator]
+        found = kind(cache_n, prompt_n, self.held, self.opening) if known else None
+        sent = reply.sent
+        row = RequestRow(
+            group=self.group,
+            caller=self.number,
+            slot=request.slot,
+            served=request.slot if reply.slot is None else reply.slot,
+            kind=found,
+            planned=None if found is None else not expects or found in expects,
+            due_s=on_clock(reply.opened if request.due is None else request.due),
+            connected_s=on_clock(reply.connected),
+            sent_s=on_clock(sent),
+            headers_s=on_clock(reply.headers),
+            first_token_s=on_clock(reply.first.t),
+            first_speech_s=on_clock(reply.speech.t),
+            last_token_s=on_clock(reply.last),
+            end_s=on_clock(reply.ended.t),
+            outcome=reply.outcome or "error",
+            error=reply.error,
+            finish=reply.finish,
+            chunks=reply.chunks,
+            prompt_n=prompt_n,
+            cache_n=cache_n,
+            prompt_ms=timings.prompt_ms if timings else None,
+            predicted_n=predicted_n,
+            predicted_ms=timings.predicted_ms if timings else None,
+            max_tokens=request.max_tokens,
+            new_tokens=total - self.prompt if total is not None and self.prompt is not None else total,
+            token_s=[] if sent is None else [round(t - sent, 6) for t in reply.token_s],
+            token_server_ms=[round(ms, 3) for ms in reply.token_ms],
+            **labels,
+        )
+        if total is not None:
+            self.prompt = total
+            # The last token sampled is not evaluated before another one is asked for.
+            self.held = total + max((predicted_n or 1) - 1, 0)
+        else:
+            self.prompt = self.held = None
+        return row

@@ -1,0 +1,157 @@
+"""`loadsim recording`: look at a recorded call, or check one."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..engine.preflight import prompt_tokens
+from ..recording.check import check as findings
+from ..recording.load import load
+from ..recording.model import Recording, Reply, Utterance
+from ..recording.show import Row, Spread, Tokens, Totals, measure, rows, totals
+from ..report.words import number
+from ..run import run
+from ..server import embedded
+from ..server.http import HttpServer
+from ..server.process import StartError
+from ..types import RunStopped
+from .scenario import KEY
+
+
+@click.group()
+def recording() -> None:
+    """Look at a recorded call, or check one. FILE is a path, or the name of a shipped recording, such as front_desk."""
+
+
+@recording.command()
+@click.argument("file")
+@click.option("--url", help="Count tokens with this server, such as http://gpu-box:8080; else with the embedded one.")
+def show(file: str, url: str | None) -> None:
+    """Print the turns of FILE: when they are spoken, their words, their tokens, cuts and tool calls.
+
+    An API key for --url is read from LOADSIM_API_KEY.
+    """
+    call = load(file)
+    try:
+        tokens, counted = run(count(call, url))
+    except embedded.MissingPackagesError as error:
+        tokens, counted = None, f"no token counts: {error}; or count with a server of yours, --url"
+    console = Console(highlight=False)
+    console.print(Text(f"{plain(call.title)}: {plain(call.source)}"))
+    console.print(table(rows(call, tokens)))
+    console.print(Text("\n".join([*summary(totals(call, tokens)), counted])))
+
+
+@recording.command()
+@click.argument("file")
+def check(file: str) -> None:
+    """Print what is wrong with FILE, one finding per line.
+
+    Exit code 0: no errors, perhaps warnings; 1: errors; 2: FILE cannot be read as a recording.
+    """
+    call = load(file)
+    found = findings(call)
+    for finding in found:
+        click.echo(plain(str(finding)))
+    if not found:
+        click.echo(f"nothing wrong in {len(call.turns)} turns")
+    if not all(finding.warning for finding in found):
+        raise SystemExit(1)
+
+
+async def count(call: Recording, url: str | None) -> tuple[Tokens | None, str]:
+    """A call's tokens, if the server counts them, and a line that says who counted."""
+    async with served(url) as address:
+        server = HttpServer(address, os.environ.get(KEY) if url else None)
+        try:
+            await server.ready()
+            info = await server.info()
+            empty = len(await server.tokenize("") or [])
+
+            async def prompt(messages: list[dict[str, Any]]) -> int:
+                return len(await prompt_tokens(server, messages, call.tools) or [])
+
+            async def text(said: str) -> int:
+                return len(await server.tokenize(said) or []) - empty
+
+            if not await prompt([{"role": "user", "content": "Hello."}]):
+                return None, f"no token counts: {address} has no /apply-template and /tokenize"
+            tokens = await measure(call, prompt, text)
+            return tokens, f"tokens counted by {info.model}, {url or 'the embedded server'}"
+        finally:
+            await server.close()
+
+
+@asynccontextmanager
+async def served(url: str | None) -> AsyncIterator[str]:
+    """The address of a server: `url`, or an embedded one that is gone afterwards."""
+    if url:
+        yield url
+        return
+    with TemporaryDirectory() as folder:
+        try:
+            process = await embedded.start(embedded.Settings(slots=1, context=4096), Path(folder) / "server.log")
+        except (StartError, TimeoutError) as error:
+            said = str(error).strip().splitlines() or ["no answer in time"]
+            raise RunStopped(f"the embedded server did not start: {said[-1].strip()}") from None
+        try:
+            yield str(process.ready["url"])
+        finally:
+            await asyncio.shield(process.stop())
+
+
+def table(found: list[Row]) -> Table:
+    """A line for the caller and one for the agent, with the called tools between them."""
+    counted = found[0].new is not None
+    view = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, expand=True)
+    for name in ("turn", "seconds", "words", *(["tokens"] if counted else [])):
+        view.add_column(name, justify="right", no_wrap=True)
+    view.add_column("caller; agent below", no_wrap=True, overflow="ellipsis", ratio=1)
+    for row in found:
+        turn = row.turn
+        marks = [*(["cut"] if turn.agent.heard is not None else []), *(plain(m.text) for m in turn.backchannels)]
+        mark = f"({', '.join(marks)}) " if marks else ""
+        view.add_row(*_said(f"{row.number}", turn.caller, turn.caller.text, f"{row.new:+,}" if counted else None))
+        for names in row.tools:
+            view.add_row(*[""] * (3 + counted), Text(f"-> {plain(names)}", style="dim"))
+        view.add_row(*_said("", turn.agent, mark + turn.agent.in_history, f"{row.reply:,}" if counted else None))
+    return view
+
+
+def _said(turn: str, said: Utterance | Reply, text: str, tokens: str | None) -> list[str | Text]:
+    heard = said.in_history if isinstance(said, Reply) else said.text
+    cells = [turn, f"{said.start:.1f}-{said.end:.1f}", f"{len(heard.split())}"]
+    return [*cells, *([] if tokens is None else [tokens]), Text(plain(text), style="" if turn else "cyan")]
+
+
+def summary(call: Totals) -> list[str]:
+    """The totals in sentences."""
+    lines = [
+        f"{call.turns} turns in {call.seconds / 60:.1f} min, {call.tool_turns} with tools; {call.cuts} cuts, "
+        f"{call.backchannels} backchannels; caller {call.caller_pace:.1f} words/s, agent {call.agent_pace:.1f}"
+    ]
+    if call.prompt is not None:
+        spans = (("spoken turns", call.spoken), ("turns with tools and those behind them", call.tools))
+        lines += [f"new tokens of {name}: {_spread(spread)}" for name, spread in spans if spread]
+        lines += [f"reply tokens: {_spread(call.replies)}"] if call.replies else []
+        lines += [f"prompt at the last caller message: {call.prompt:,} tokens"]
+    return lines
+
+
+def _spread(spread: Spread) -> str:
+    return f"{spread.least:,} to {spread.most:,}, median {number(spread.median)}"
+
+
+def plain(text: str) -> str:
+    """Somebody else's text in one line that does nothing to a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))

@@ -1,0 +1,91 @@
+"""`loadsim scenario`: run one, and print what its callers met."""
+
+import asyncio
+import os
+from datetime import datetime
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from ..engine.progress import Progress
+from ..engine.run import run as run_scenario
+from ..recording.load import load as load_recording
+from ..recording.model import Recording
+from ..report.live import LiveView
+from ..report.table import holds, render
+from ..results.read import read
+from ..results.write import Ended, Recorder, default_folder
+from ..run import run
+from ..scenario.load import load
+from ..scenario.model import Scenario
+from ..scenario.schema import schema as json_schema
+from ..shipped import find
+from ..types import BadInput, RunStopped
+
+KEY = "LOADSIM_API_KEY"
+
+
+@click.command()
+@click.argument("file", required=False)
+@click.option("--url", help="The server to load, such as http://gpu-box:8080, in place of the scenario's.")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override any key: callers.warm.count=4.")
+@click.option("--out", type=click.Path(path_type=Path), help="The run's folder; else results/<scenario>-<time>.")
+@click.option("--no-text", is_flag=True, help="Leave the replies' texts out of the run.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files, for editors.")
+def scenario(
+    file: str | None, url: str | None, sets: tuple[str, ...], out: Path | None, no_text: bool, schema: bool
+) -> None:
+    """Run the scenario FILE: a path, or a name in scenarios/ or among those shipped.
+
+    An API key for the server is read from LOADSIM_API_KEY.
+    """
+    if schema:
+        click.echo(msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode())
+        return
+    if file is None:
+        raise click.UsageError("name a scenario, such as twelve_callers")
+    wanted = load(file, sets, url)
+    recording = load_recording(wanted.recording, find("scenarios", file).parent)
+    folder = out or default_folder(Path(file).stem, datetime.now())
+    console = Console(highlight=False)
+    try:
+        run(record(wanted, recording, folder, console, not no_text))
+    finally:
+        # However it ended, what was measured is shown.
+        answered = (folder / "requests.jsonl").is_file() and show(folder, console)
+    if not answered:
+        raise SystemExit(1)
+
+
+async def record(wanted: Scenario, recording: Recording, folder: Path, console: Console, text: bool) -> None:
+    """Run a scenario into `folder`, and note there how it ended. Input that a server refuses leaves no folder."""
+    origin = asyncio.get_running_loop().time()
+    recorder = Recorder(folder, origin, text)
+    progress = Progress()
+    ended: Ended = "stopped"
+    why: str | None = None
+    try:
+        with LiveView(console, progress):
+            await run_scenario(wanted, recording, recorder, progress, origin, os.environ.get(KEY))
+        ended = "complete"
+    except asyncio.CancelledError:
+        ended, why = "interrupted", "stopped by hand"
+        raise
+    except (BadInput, RunStopped) as error:
+        why = str(error)
+        raise
+    except BaseException as error:
+        why = f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        recorder.close(ended, why)
+
+
+def show(folder: Path, console: Console) -> bool:
+    """Print a run's table; whether it is complete and has an answer."""
+    found = read(folder)
+    console.print(render(found))
+    console.print(f"\nThe run lies in {folder}", soft_wrap=True)
+    return holds(found)

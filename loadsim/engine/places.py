@@ -1,0 +1,32 @@
+"""Which slot each caller holds."""
+
+from collections.abc import Mapping
+
+from ..scenario.model import Group
+from ..types import BadInput
+
+Places = dict[str, tuple[int | None, ...]]
+
+
+def places(groups: Mapping[str, Group], slots: int | None) -> Places:
+    """A slot for every caller, by group. `neighbours` and `server` take the lowest free slots in the file's order,
+    `spread` ones as far apart as what is left allows. A server that tells of no slots gets None for all.
+
+    Raises BadInput where there are fewer slots than callers.
+    """
+    if slots is None:
+        return {name: (None,) * group.count for name, group in groups.items()}
+    callers = sum(group.count for group in groups.values())
+    if callers > slots:
+        raise BadInput(
+            f"{callers} callers need {callers} slots; the server has {slots}: raise its -np or lower a count"
+        )
+    free = list(range(slots))
+    found: Places = {}
+    # Side by side first: what is spread takes from the rest.
+    for name, group in sorted(groups.items(), key=lambda item: item[1].slots == "spread"):
+        step = len(free) / group.count if group.slots == "spread" else 1
+        taken = [free[int(i * step)] for i in range(group.count)]
+        free = [slot for slot in free if slot not in taken]
+        found[name] = tuple(taken)
+    return {name: found[name] for name in groups}

@@ -1,0 +1,37 @@
+"""Where a run stands, for whoever watches it."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ..server.api import Reply
+
+
+class Progress(msgspec.Struct, kw_only=True):
+    """What the engine is at. `done` and `total` count the rows of the repeats; `tokens` those of ended replies."""
+
+    phase: str = "starting"
+    point: str = ""
+    repeat: int = 0
+    repeats: int = 0
+    done: int = 0
+    total: int = 0
+    tokens: int = 0
+    errors: int = 0
+    measuring_since: float | None = None
+    live: Iterable[Reply] = ()
+
+    def callers(self) -> tuple[int, int]:
+        """How many wait for their first token, and how many replies are being spoken."""
+        speaking = [reply.first.is_set() for reply in self.live if reply.outcome is None]
+        return len(speaking) - sum(speaking), sum(speaking)
+
+    def tokens_so_far(self) -> int:
+        """Tokens that have arrived, those of replies under way included."""
+        return self.tokens + sum(len(reply.token_s) for reply in self.live if reply.outcome is None)
+
+    def left(self, now: float) -> float | None:
+        """Seconds to go, from the pace so far; None while nothing is known."""
+        if self.measuring_since is None or not self.done:
+            return None
+        return (now - self.measuring_since) / self.done * (self.total - self.done)

@@ -1,0 +1,155 @@
+"""A run: one scenario against one server, from the first question to the last row."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..recording.fit import fit
+from ..recording.messages import prompt_messages
+from ..recording.model import Recording
+from ..results.write import Recorder
+from ..scenario.load import dump
+from ..scenario.model import Scenario
+from ..scenario.sweep import points
+from ..server import embedded
+from ..server.api import Reply
+from ..server.http import HttpServer, Waits
+from ..server.process import Process, StartError
+from ..telemetry.lag import Lag
+from ..types import BadInput, RequestRow, RunStopped, ServerSettings
+from .point import Bench, Point
+from .preflight import GroupPlan, Plan, check_server, preflight, prompt_tokens
+from .progress import Progress
+
+LOG = "server.log"
+
+
+async def run(
+    scenario: Scenario, recording: Recording, recorder: Recorder, progress: Progress, origin: float, key: str | None
+) -> None:
+    """Measure every load point of `scenario` and record it. `origin`: loop time at 0 on the run's clock; `key`: the
+    server's API key.
+
+    Raises BadInput before the load where scenario, recording and server do not go together; RunStopped where the run
+    could not go on; both leave what was recorded.
+    """
+    waits = Waits(**msgspec.structs.asdict(scenario.timeout))
+    async with _server(scenario, recorder.path, key) as (url, process):
+        server = HttpServer(url, key, waits)
+        progress.live = server.live
+        try:
+            fitted, plans = await _prepare(server, scenario, recording, recorder, progress, process)
+            await _measure(server, fitted, plans, recorder, progress, origin)
+        except RunStopped as stopped:
+            if process is not None and process.returncode is not None:
+                raise RunStopped(f"the embedded server is gone ({stopped}); see {recorder.path / LOG}") from None
+            raise
+        finally:
+            await server.close()
+
+
+@contextlib.asynccontextmanager
+async def _server(scenario: Scenario, folder: Path, key: str | None) -> AsyncIterator[tuple[str, Process | None]]:
+    """The server's address, and its process where we start it; that one is gone afterwards, whatever happened."""
+    if scenario.server.url != "embedded":
+        yield scenario.server.url, None
+        return
+    settings = {name: getattr(scenario.server, name) for name in ServerSettings.__struct_fields__}
+    try:
+        process = await embedded.start(embedded.Settings(**settings), folder / LOG, key)
+    except embedded.MissingPackagesError as error:
+        raise BadInput(f"server.url: {error}; or name a server with --url") from None
+    except (StartError, TimeoutError) as error:
+        said = str(error).strip().splitlines() or ["no answer in time"]
+        raise RunStopped(f"the embedded server did not start: {said[-1].strip()} (see {folder / LOG})") from None
+    try:
+        yield str(process.ready["url"]), process
+    finally:
+        await asyncio.shield(process.stop())
+
+
+async def _prepare(
+    server: HttpServer,
+    scenario: Scenario,
+    recording: Recording,
+    recorder: Recorder,
+    progress: Progress,
+    process: Process | None,
+) -> tuple[Recording, list[Plan]]:
+    """Ask the server what it is, fit the recording, check every point; all before the first load."""
+    progress.phase = "waiting for the server"
+    loading = await server.ready()
+    info = await server.info()
+    if process is not None:
+        info = msgspec.structs.replace(info, build=process.ready["build"])
+    check_server(info, scenario)
+    progress.phase = "checking the call"
+
+    async def count(call: Recording) -> int:
+        tokens = await prompt_tokens(server, prompt_messages(call, len(call.turns)), call.tools)
+        if tokens is None:
+            raise BadInput(f"fit: {info.url} does not count tokens (/apply-template, /tokenize): leave fit out")
+        return len(tokens)
+
+    if scenario.fit is not None:
+        recording = await fit(recording, count, scenario.fit)
+    plans = [await preflight(server, info, label, point, recording) for label, point in points(scenario)]
+    told: dict[str, Any] = {name: value for name, value in msgspec.structs.asdict(info).items() if name != "template"}
+    recorder.describe(
+        scenario=dump(scenario),
+        recording={"title": recording.title, "turns": len(recording.turns)},
+        server=told | {"embedded": process is not None, "loading_s": round(loading, 3)},
+        points={
+            plan.point: {"slots": plan.slots, "groups": {name: _told(group) for name, group in plan.groups.items()}}
+            for plan in plans
+        },
+    )
+    return recording, plans
+
+
+def _told(group: GroupPlan) -> dict[str, Any]:
+    return {
+        "turns": [group.turns[0], group.turns[-1]],
+        "warm_tokens": group.warm,
+        "first_tokens": group.first,
+        "longest_tokens": group.longest,
+        "expects": sorted(group.expects),
+    }
+
+
+async def _measure(
+    server: HttpServer, recording: Recording, plans: list[Plan], recorder: Recorder, progress: Progress, origin: float
+) -> None:
+    lag = Lag()
+    lag.start()
+
+    def emit(row: RequestRow, reply: Reply) -> None:
+        recorder.row(row, "".join(reply.text))
+        progress.done += 1
+        progress.tokens += len(reply.token_s)
+        progress.errors += row.outcome in ("error", "timeout")
+
+    bench = Bench(
+        run=recorder.id,
+        server=server,
+        recording=recording,
+        origin=origin,
+        progress=progress,
+        emit=emit,
+        note=recorder.event,
+        lag=lag,
+    )
+    try:
+        measured = [Point(bench, plan) for plan in plans]
+        repeats = plans[0].scenario.repeat
+        progress.repeats, progress.total = repeats, sum(point.rows() for point in measured) * repeats
+        for point in measured:
+            for number in range(1, repeats + 1):
+                await point.repeat(number)
+            recorder.end_point(point.name)
+    finally:
+        lag.stop()

@@ -1,0 +1,63 @@
+"""The view of a run while it goes on: one line that changes on a terminal, a line per phase elsewhere."""
+
+import asyncio
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from ..engine.progress import Progress
+from .words import number
+
+EVERY_S = 0.25
+
+
+class LiveView:
+    """Shows `progress` on `console` while the `with` block runs. It draws from the loop: no thread, and rarely."""
+
+    def __init__(self, console: Console, progress: Progress) -> None:
+        self._console = console
+        self._progress = progress
+        self._loop = asyncio.get_running_loop()
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self._seen: tuple[str, int, str] | None = None
+        self._tokens = (self._loop.time(), 0)
+
+    def __enter__(self) -> None:
+        if self._live is not None:
+            self._live.start()
+        self._draw()
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._timer.cancel()
+        if self._live is not None:
+            self._live.stop()
+
+    def _draw(self) -> None:
+        progress = self._progress
+        if self._live is not None:
+            self._live.update(Text(self._line(), no_wrap=True, overflow="ellipsis"), refresh=True)
+        else:
+            seen = (progress.point, progress.repeat, progress.phase)
+            if seen != self._seen:
+                self._seen = seen
+                self._console.print(self._line(), soft_wrap=True, highlight=False)
+        self._timer = self._loop.call_later(EVERY_S, self._draw)
+
+    def _line(self) -> str:
+        progress, now = self._progress, self._loop.time()
+        (then, before), tokens = self._tokens, progress.tokens_so_far()
+        self._tokens = (now, tokens)
+        rate = (tokens - before) / (now - then) if now > then else 0.0
+        waiting, speaking = progress.callers()
+        left = progress.left(now)
+        where = f"{progress.point}, repeat {progress.repeat} of {progress.repeats}: " if progress.point else ""
+        parts = [
+            f"{where}{progress.phase}",
+            f"{waiting} waiting, {speaking} speaking",
+            f"{number(rate)} tokens/s",
+            f"{progress.errors} errors",
+            *([f"{left:.0f} s left"] if left is not None else []),
+        ]
+        return ", ".join(parts)

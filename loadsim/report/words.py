@@ -1,0 +1,46 @@
+"""Figures as a person reads them."""
+
+from collections.abc import Iterable
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """`digits` significant figures, thousands apart; a dash for what is not known."""
+    if value is None:
+        return "-"
+    size = f"{abs(value):.{digits - 1}e}"
+    decimals = max(digits - 1 - int(size[size.index("e") + 1 :]), 0) if value else 0
+    return f"{value:,.{min(decimals, digits)}f}"
+
+
+def ms(seconds: float | None) -> str:
+    """Seconds in milliseconds."""
+    return number(None if seconds is None else seconds * 1e3)
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio in per cent."""
+    return "-" if ratio is None else f"{number(ratio * 100)} %"
+
+
+def span(pair: tuple[int, int] | None) -> str:
+    """A range of whole numbers, one number where both ends are the same."""
+    if pair is None:
+        return "-"
+    low, high = pair
+    return f"{low:,}" if low == high else f"{low:,}-{high:,}"
+
+
+def runs(numbers: Iterable[int]) -> str:
+    """Whole numbers with neighbours drawn together: 0-3, 6, 8-9."""
+    parts: list[list[int]] = []
+    for value in sorted(set(numbers)):
+        if parts and value == parts[-1][-1] + 1:
+            parts[-1].append(value)
+        else:
+            parts.append([value])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts) or "none"
+
+
+def counts(of: dict[str, int]) -> str:
+    """Counted words: 58 extension, 2 cold."""
+    return ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in sorted(of.items(), key=lambda item: -item[1]))

@@ -1,0 +1,45 @@
+"""A file that only grows."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from ..types import RunStopped
+
+
+class Lines:
+    """Appends to the file at `path`, which the first write makes. What is written is in the file at once.
+
+    Raises RunStopped, naming the file, where the system refuses. What went into the file of such a write is taken
+    back before the next one, so that no line ever stands behind half of another.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd: int | None = None
+        self._size = 0  # of the whole lines, in bytes
+        self._torn = False
+
+    def write(self, lines: bytes) -> None:
+        try:
+            if self._fd is None:
+                self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            if self._torn:
+                os.ftruncate(self._fd, self._size)
+            self._torn = True
+            rest = memoryview(lines)
+            while rest:  # a disk that is nearly full takes a part
+                rest = rest[os.write(self._fd, rest) :]
+        except OSError as error:
+            raise RunStopped(f"cannot write {self._path}: {error.strerror}") from error
+        self._torn = False
+        self._size += len(lines)
+
+    def close(self) -> None:
+        if self._fd is None:
+            return
+        if self._torn:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._size)
+        os.close(self._fd)
+        self._fd = None

@@ -1,0 +1,136 @@
+"""A run on disk while it goes on: it only appends; run.json alone is written anew."""
+
+import asyncio
+import contextlib
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ..types import BadInput, RequestRow, RunStopped
+from .histograms import Histograms, header, metrics
+from .lines import Lines
+from .machine import host, versions
+
+FORMAT = "loadsim run 1"
+
+Ended = Literal["complete", "interrupted", "stopped"]
+
+
+def default_folder(scenario: str, now: datetime) -> Path:
+    """`results/<scenario>-<time>`, with -2, -3 and so on where that is taken."""
+    base = Path("results") / f"{scenario}-{now:%Y%m%d-%H%M%S}"
+    folder, number = base, 1
+    while folder.exists():
+        number += 1
+        folder = base.with_name(f"{base.name}-{number}")
+    return folder
+
+
+class Recorder:
+    """Writes a run into the folder `path`, which it makes.
+
+    `start`: loop time at 0 on the run's clock. `text`: keep the replies' texts. `now`: the clock; None: the running
+    loop's. Raises BadInput where the folder holds something or cannot be written; every later write raises RunStopped,
+    naming the file, where the system refuses it.
+    """
+
+    def __init__(self, path: Path, start: float, text: bool, now: Callable[[], float] | None = None) -> None:
+        self.path = path
+        self.id = uuid.uuid4().hex
+        self._start = start
+        self._now = now or asyncio.get_running_loop().time
+        self._requests = Lines(path / "requests.jsonl")
+        self._replies = Lines(path / "replies.jsonl") if text else None
+        self._events = Lines(path / "events.jsonl")
+        self._log = Lines(path / "histograms.hlog")
+        self._histograms = Histograms()
+        self._rows = 0
+        self._written_s = 0.0
+        epoch_s = time.time() - self._clock()
+        self._facts: dict[str, Any] = {
+            "format": FORMAT,
+            "id": self.id,
+            "ended": None,
+            "why": None,
+            "started": {"epoch_s": round(epoch_s, 6), "time": datetime.fromtimestamp(epoch_s, UTC).isoformat()},
+            "versions": versions(),
+            "host": msgspec.to_builtins(host()),
+        }
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise BadInput(f"{path} is not empty: a run needs a folder of its own")
+            self._save()
+        except OSError as error:
+            raise BadInput(f"cannot write a run into {path}: {error.strerror}") from error
+        self._log.write(header(epoch_s))
+
+    def describe(self, **facts: Any) -> None:
+        """Put facts into run.json, each under its name; a later one of the same name takes its place."""
+        # Copied, so that what the giver changes later is not written by accident.
+        self._describe(msgspec.to_builtins(facts))
+
+    def row(self, row: RequestRow, text: str | None) -> None:
+        """Append a request as it ended, and its reply's text; None: it has none."""
+        self._requests.write(_line(row))
+        number, self._rows = self._rows, self._rows + 1
+        for metric, seconds in metrics(row).items():
+            self._histograms.record(row.point, row.row, metric, seconds)
+        if self._replies is not None and text is not None:
+            self._replies.write(_line({"request": number, "text": text}))
+
+    def event(self, name: str, /, **fields: Any) -> None:
+        """Append what happened now."""
+        self._events.write(_line({"t_s": self._clock(), "event": name, **fields}))
+
+    def end_point(self, point: str) -> None:
+        """A point, or a window of one, is over: append its histograms, as an interval since the last such call."""
+        self._write_histograms(point)
+
+    def close(self, ended: Ended, why: str | None = None) -> None:
+        """Write what is left and how the run ended, `why` in one line."""
+        try:
+            self._write_histograms(None)
+        except RunStopped as error:
+            ended, why = "stopped", why or str(error)
+            raise
+        finally:
+            for lines in (self._requests, self._replies, self._events, self._log):
+                if lines is not None:
+                    lines.close()
+            facts = {"ended": ended, "why": why, "seconds": self._clock(), "clamped": dict(self._histograms.clamped)}
+            self._describe(facts)
+
+    def _write_histograms(self, point: str | None) -> None:
+        since, self._written_s = self._written_s, max(self._clock(), self._written_s)
+        self._histograms.write(self._log, since, self._written_s, point)
+
+    def _describe(self, facts: dict[str, Any]) -> None:
+        self._facts |= facts
+        try:
+            self._save()
+        except OSError as error:
+            raise RunStopped(f"cannot write {self.path / 'run.json'}: {error.strerror}") from error
+
+    def _save(self) -> None:
+        """Put a new run.json in the old one's place, in one step."""
+        new = self.path / "run.json.new"
+        try:
+            new.write_bytes(msgspec.json.format(msgspec.json.encode(self._facts), indent=2) + b"\n")
+            new.replace(self.path / "run.json")
+        except OSError:
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise
+
+    def _clock(self) -> float:
+        return round(self._now() - self._start, 6)
+
+
+def _line(record: Any) -> bytes:
+    return msgspec.json.encode(record) + b"\n"

@@ -1,0 +1,193 @@
+"""A tree becomes a Scenario: each value is held against the type that the model gives its key."""
+
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from .model import Scenario
+from .tree import Listing, Mapping, Node, Scalar, bad
+from .units import START, TIME, Duration, Start, format_duration, parse_duration, parse_start
+
+PARSERS: dict[type, Callable[[str], Duration]] = {Duration: parse_duration, Start: parse_start}
+WORDS: dict[type, str] = {Duration: TIME, Start: START}
+LARGEST = 2**63 - 1  # what JSON readers agree on as a whole number
+
+
+def build(tree: Node) -> Scenario:
+    """The scenario that the tree tells. Raises BadInput with place, key and what is allowed."""
+    scenario: Scenario = _value(tree, model(), ())
+    return scenario
+
+
+def dump(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as plain data with every default filled in; times are text such as `6 s`."""
+    data: dict[str, Any] = msgspec.to_builtins(scenario, enc_hook=plain_time)
+    return data
+
+
+def plain_time(value: Any) -> str:
+    """msgspec's encoding hook for times."""
+    if isinstance(value, Duration):
+        return format_duration(value)
+    raise NotImplementedError
+
+
+@cache
+def model() -> inspect.Type:
+    """The model's types, as msgspec sees them."""
+    return inspect.type_info(Scenario)
+
+
+def suggestion(word: str, allowed: list[str]) -> str:
+    """`; did you mean count?`, or nothing."""
+    near = get_close_matches(word, allowed, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def expected(kind: inspect.Type) -> str:
+    """A type in plain words."""
+    match kind:
+        case inspect.IntType() | inspect.FloatType():
+            word = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
+            if kind.ge is not None and kind.le is not None:
+                return f"{word}, {kind.ge} to {kind.le}"
+            return word if kind.ge is None else f"{word}, {kind.ge} or more"
+        case inspect.LiteralType(values=values):
+            return ("one of " if len(values) > 1 else "") + ", ".join(map(str, values))
+        case inspect.UnionType(types=types):
+            return ", or ".join(expected(each) for each in types)
+        case inspect.StructType(fields=fields) if len(fields) == 1:
+            return f"{{{fields[0].name}: {expected(fields[0].type)}}}"
+        case inspect.StructType(fields=fields):
+            return "keys (" + ", ".join(sorted(field.name for field in fields)) + ")"
+        case inspect.CustomType(cls=cls):
+            return WORDS[cls]
+        case inspect.DictType():
+            return "keys and their values"
+        case inspect.ListType():
+            return "a list"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.NoneType():
+            return "null"
+    return "text"
+
+
+def got(node: Node) -> str:
+    """What was written, shortened."""
+    match node:
+        case Scalar(kind="text", text=text):
+            return repr(text if len(text) < 60 else f"{text[:60]}...")
+        case Scalar(text=text):
+            return text[:60] or "nothing"
+        case Listing(items=items):
+            return "a list" if items else "an empty list"
+    return "keys and values" if node.items else "no keys"
+
+
+def free(node: Node, path: tuple[str, ...]) -> Any:
+    """The node's value as plain data, where anything goes."""
+    match node:
+        case Mapping(items=pairs):
+            return {key: free(value, (*path, key)) for key, value in pairs.items()}
+        case Listing(items=values):
+            return [free(value, path) for value in values]
+        case Scalar(kind="null"):
+            return None
+        case Scalar(kind="bool", text=text):
+            return text.lower() == "true"
+        case Scalar(kind="whole" | "decimal"):
+            return _number(node, path)
+        case Scalar(kind="odd", text=text):
+            hint = "quote it if it is text, else write true, false or plain digits"
+            raise bad(node.where, ".".join(path), f"YAML readers do not agree on {text[:60]}: {hint}")
+    return node.text
+
+
+def _value(node: Node, kind: inspect.Type, path: tuple[str, ...], union: inspect.Type | None = None) -> Any:
+    """The node's value as that type; `union` is the type it was chosen from."""
+    match kind, node:
+        case inspect.UnionType(types=types), _:
+            return _value(node, _member(node, types), path, kind)
+        case inspect.AnyType(), _:
+            return free(node, path)
+        case inspect.NoneType(), Scalar(kind="null"):
+            return None
+        case inspect.StructType(), Mapping():
+            return _struct(node, kind, path)
+        case inspect.DictType(value_type=inner, min_length=least), Mapping(items=pairs) if len(pairs) >= (least or 0):
+            return {key: _value(value, inner, (*path, key)) for key, value in pairs.items()}
+        case inspect.ListType(item_type=inner, min_length=least), Listing(items=values) if len(values) >= (least or 0):
+            return [_value(value, inner, path) for value in values]
+        case inspect.BoolType(), Scalar(kind="bool", text=text):
+            return text.lower() == "true"
+        case inspect.IntType(ge=least, le=most), Scalar(kind="whole") as scalar:
+            if _within(number := _number(scalar, path), least, most):
+                return number
+        case inspect.FloatType(ge=least, le=most), Scalar(kind="whole" | "decimal") as scalar:
+            if _within(number := _number(scalar, path), least, most):
+                return float(number)
+        case inspect.LiteralType(values=values), Scalar(text=text) if text in values:
+            return text
+        case inspect.StrType(), Scalar(kind="text" | "whole" | "decimal" | "odd", text=text):
+            return text
+        case inspect.CustomType(cls=cls), Scalar(kind="text" | "whole" | "decimal" | "odd", text=text):
+            try:
+                return PARSERS[cls](text)
+            except ValueError as error:
+                raise bad(node.where, ".".join(path), str(error)) from None
+    raise bad(node.where, ".".join(path), f"expected {expected(union or kind)}; got {got(node)}{_hint(node, kind)}")
+
+
+def _member(node: Node, types: tuple[inspect.Type, ...]) -> inspect.Type:
+    """The one of a union's types that goes with the node's form."""
+    if isinstance(node, Scalar) and node.kind == "null":
+        return next((each for each in types if isinstance(each, inspect.NoneType)), types[0])
+    mapping = isinstance(node, Mapping)
+    return next((each for each in types if isinstance(each, inspect.StructType) == mapping), types[0])
+
+
+def _struct(node: Mapping, kind: inspect.StructType, path: tuple[str, ...]) -> Any:
+    """The mapping as that struct; what is left out has the model's default."""
+    fields = {field.name: field for field in kind.fields}
+    allowed = sorted(fields)
+    for key, value in node.items.items():
+        if key not in fields:
+            known = f"unknown key{suggestion(key, allowed)} (allowed: {', '.join(allowed)})"
+            raise bad(value.where, ".".join((*path, key)), known)
+    for name, field in fields.items():
+        if field.required and name not in node.items:
+            raise bad(node.where, ".".join(path), f"{name} is missing ({expected(field.type)})")
+    return kind.cls(**{key: _value(value, fields[key].type, (*path, key)) for key, value in node.items.items()})
+
+
+def _number(node: Scalar, path: tuple[str, ...]) -> int | float:
+    """A whole or decimal scalar as a number."""
+    text = node.text.replace("_", "")
+    number = float(text) if node.kind == "decimal" or len(text) > 20 else int(text)
+    if abs(number) > (sys.float_info.max if node.kind == "decimal" else LARGEST):
+        raise bad(node.where, ".".join(path), f"too large a number; got {got(node)}")
+    return number
+
+
+def _within(number: float, least: float | None, most: float | None) -> bool:
+    return (least is None or number >= least) and (most is None or number <= most)
+
+
+def _hint(node: Node, kind: inspect.Type) -> str:
+    """How to write what was probably meant."""
+    if not isinstance(node, Scalar):
+        return ""
+    match kind, node.kind:
+        case inspect.IntType() | inspect.FloatType(), "text" if node.text.isdecimal():
+            return "; take the quotes off"
+        case inspect.IntType(), "odd" | "decimal" if node.text[-1].isdecimal():
+            return "; write plain digits"
+        case inspect.StrType(), "bool":
+            return "; quote it if it is a name"
+    return ""

@@ -1,0 +1,130 @@
+"""What no single key can be wrong about: a scenario's keys held against each other."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from . import tree
+from .model import Scenario, Server
+from .tree import Node, bad
+from .turns import bounds
+
+EMBEDDED = "embedded"
+LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
+
+_REPLY = "write reply: recorded, or reply: {free: 120}"
+SET_BY = {
+    "messages": "the recording gives them",
+    "tools": "the recording gives them",
+    "stream": "replies are always streamed",
+    "stream_options": "replies are always streamed",
+    "max_tokens": _REPLY,
+    "max_completion_tokens": _REPLY,
+    "n_predict": _REPLY,
+    "ignore_eos": _REPLY,
+    "id_slot": "write callers.<group>.slots",
+    "cache_prompt": "write callers.<group>.cache",
+    "timings_per_token": "timings are always asked for",
+    "return_progress": "loadsim decides whether to ask for progress",
+}
+"""Request fields that the engine sets itself, and what to write instead."""
+
+_URL = re.compile(r"(?i:https?)://(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)(:[0-9]{1,5})?(/[^\s?#@]*)?")
+_SECRET = re.compile(r"(.*_)?(api_?key|authorization|password|secret)|((access|auth|bearer|hf)_?)?token")
+_LEAST = dict.fromkeys(("slots", "batch", "ubatch", "threads"), 1)
+_LEAST |= {"checkpoints": 0, "checkpoint_min_step": 0, "cache_ram": -1}
+_CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
+
+Problem = tuple[str, str]
+"""A dotted key and what is wrong with it."""
+
+
+def check(scenario: Scenario, node: Node) -> None:
+    """Raises BadInput for the first thing that cannot be, at its place in the tree that the scenario was built from."""
+    for path, text in _secrets(scenario):
+        raise bad(_unspoken(tree.find(node, path).where), path, text)
+    for path, text in chain(_own(scenario), _settings(scenario.server), _fitting(scenario)):
+        raise bad(tree.find(node, path).where, path, text)
+
+
+def _secrets(scenario: Scenario) -> Iterator[Problem]:
+    if re.search("[@?]", scenario.server.url):
+        yield "server.url", "no name, password or query in a url; give the key as LOADSIM_API_KEY"
+    for path in _paths(scenario.request, "request"):
+        if _SECRET.fullmatch(path.rpartition(".")[2].lower().replace("-", "_")):
+            yield path, "no secrets in a scenario; give the key as LOADSIM_API_KEY"
+
+
+def _own(scenario: Scenario) -> Iterator[Problem]:
+    """Keys that are wrong by themselves, in a way that their type cannot tell."""
+    if not scenario.recording.strip():
+        yield "recording", f"expected a file of recordings/, or a path; got {scenario.recording!r}"
+    for name, group in scenario.callers.items():
+        if not re.fullmatch(r"[\w-]+", name):
+            yield f"callers.{name}", "a group's name is letters, digits, - and _"
+        try:
+            bounds(group.turns, group.cache)
+        except ValueError as error:
+            yield f"callers.{name}.turns", str(error)
+    for key in scenario.request:
+        if key in SET_BY:
+            yield f"request.{key}", f"loadsim sets this itself; {SET_BY[key]}"
+    for key, seconds in msgspec.structs.asdict(scenario.timeout).items():
+        if not seconds:
+            yield f"timeout.{key}", "expected a time longer than 0"
+
+
+def _settings(server: Server) -> Iterator[Problem]:
+    """Numbers and names that llama-server does not take."""
+    if server.url != EMBEDDED:
+        url = _URL.fullmatch(server.url)
+        if not url or int((url[2] or ":0")[1:]) > 65535:
+            meant = f"http://{server.url}"
+            hint = f"; did you mean {meant}?" if _URL.fullmatch(meant) else ""
+            yield "server.url", f"expected http://host[:port][/path], https://... or embedded; got {server.url!r}{hint}"
+    for key, least in _LEAST.items():
+        value = getattr(server, key)
+        if value is not None and value < least:
+            yield f"server.{key}", f"expected a whole number, {least} or more; got {value}"
+    for key in ("cache_type_k", "cache_type_v"):
+        if getattr(server, key) not in _CACHE_TYPES:
+            yield f"server.{key}", f"expected one of {', '.join(_CACHE_TYPES)}; got {getattr(server, key)!r}"
+    if server.similarity is not None and not 0 <= server.similarity <= 1:
+        yield "server.similarity", f"expected a number, 0 to 1; got {server.similarity:g}"
+
+
+def _fitting(scenario: Scenario) -> Iterator[Problem]:
+    """What has to fit in a server that loadsim starts; of another one, only it can tell."""
+    server, callers = scenario.server, scenario.callers
+    if server.url != EMBEDDED:
+        return
+    if server.context < LEAST_CONTEXT * server.slots:
+        least = LEAST_CONTEXT * server.slots
+        needed = f"{server.slots} slots need {least} tokens, {LEAST_CONTEXT} each"
+        yield "server.context", f"{needed}; the context has {server.context}"
+    count = sum(group.count for group in callers.values())
+    if count > server.slots:
+        counts = " or ".join(f"callers.{name}.count" for name in callers)
+        needed = f"{count} callers need {count} slots; the server has {server.slots}"
+        largest = max(callers, key=lambda name: callers[name].count)
+        yield f"callers.{largest}.count", f"{needed}: lower {counts} or raise server.slots"
+    slot = scenario.baseline.slot
+    if slot is not None and slot >= server.slots:
+        yield "baseline.slot", f"expected a slot of the server, 0 to {server.slots - 1}; got {slot}"
+
+
+def _paths(value: Any, path: str) -> Iterator[str]:
+    """The dotted key of every mapping's entry in free data."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield f"{path}.{key}"
+        yield from _paths(inner, f"{path}.{key}")
+    for item in value if isinstance(value, list) else ():
+        yield from _paths(item, path)
+
+
+def _unspoken(where: str) -> str:
+    """The place without the value that a flag repeats."""
+    return re.sub(r"^(--set [^=]*=|--url ).*", r"\1...", where, flags=re.DOTALL)

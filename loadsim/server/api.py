@@ -1,0 +1,108 @@
+"""What the rest of loadsim knows of a server: the Server protocol and the Reply that fills while it streams."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..types import ChatRequest, Outcome, ServerInfo, Timings
+
+Speakable = Callable[[str], bool]
+
+
+class Moment(asyncio.Event):
+    """An event that knows when it came: `t` is loop time, None while it has not. If the reply ends without it,
+    waiters are woken and `t` stays None."""
+
+    t: float | None = None
+
+    def at(self, t: float) -> None:
+        if not self.is_set():
+            self.t = t
+            self.set()
+
+
+class Reply:
+    """One streamed reply. Whoever reads the stream fills it; a caller awaits its moments, never its tokens.
+
+    All times are loop time in seconds. `token_s` has one arrival per token that brought output, `token_ms` the server's
+    own clock (ms since its first token) for the same tokens; both count as the server counts, or a chunk as one token
+    where it does not tell (`counted` is then False).
+    """
+
+    def __init__(self, opened: float, speakable: Speakable) -> None:
+        self.opened = opened
+        self.connected: float | None = None
+        self.sent: float | None = None
+        self.headers: float | None = None
+        self.first, self.speech, self.ended = Moment(), Moment(), Moment()
+        self.last: float | None = None
+        self.token_s: list[float] = []
+        self.token_ms: list[float] = []
+        self.counted = False
+        self.chunks = 0
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.calls: dict[int, dict[str, str]] = {}
+        self.timings: Timings | None = None
+        self.completion_tokens: int | None = None
+        self.prompt_tokens: int | None = None
+        self.slot: int | None = None
+        self.finish: str | None = None
+        self.outcome: Outcome | None = None
+        self.error: str | None = None
+        self.close: Callable[[], object] | None = None
+        self._speakable = speakable
+        self._predicted = 0
+
+    def output(self, t: float, timings: Timings | None) -> None:
+        """A chunk with output arrived at `t`: the tokens are those that the server counted since the last one."""
+        self.chunks += 1
+        self.last = t
+        if timings is None or timings.predicted_n is None:
+            self.token_s.append(t)
+        else:
+            new, self._predicted = timings.predicted_n - self._predicted, timings.predicted_n
+            self.counted = True
+            if new == 1:
+                self.token_s.append(t)
+                self.token_ms.append(timings.predicted_ms or 0.0)
+            elif new > 1:
+                self.token_s.extend([t] * new)
+                self.token_ms.extend([timings.predicted_ms or 0.0] * new)
+        if self.first.t is None:
+            self.first.at(t)
+
+    def say(self, t: float, text: str) -> None:
+        """Text to be spoken arrived at `t`."""
+        self.text.append(text)
+        if self.speech.t is None and self._speakable("".join(self.text)):
+            self.speech.at(t)
+
+    def end(self, t: float, outcome: Outcome, error: str | None = None) -> None:
+        """The reply is over, for the first reason given; later ones change nothing."""
+        if self.outcome is not None:
+            return
+        self.outcome, self.error = outcome, error
+        if outcome == "ok" and self.text:
+            self.speech.at(t)  # a reply without a clause's end is spoken when it is whole
+        self.ended.at(t)
+        self.first.set()
+        self.speech.set()
+
+    def hang_up(self) -> None:
+        """Close the stream now; what came so far is kept and the outcome is `cut`."""
+        if self.outcome is None:
+            self.end(asyncio.get_running_loop().time(), "cut")
+            if self.close is not None:
+                self.close()
+
+
+class Server(Protocol):
+    """A server that answers chat requests. What it cannot tell is None, never zero."""
+
+    async def info(self) -> ServerInfo: ...
+    def chat(self, request: ChatRequest, speakable: Speakable) -> Reply: ...
+    async def render(self, messages: list[dict[str, Any]], tools: tuple[dict[str, Any], ...]) -> str | None: ...
+    async def tokenize(self, text: str) -> list[int] | None: ...
+    async def slots(self) -> list[dict[str, Any]] | None: ...
+    async def close(self) -> None: ...

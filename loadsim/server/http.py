@@ -1,0 +1,284 @@
+"""A server reached by HTTP: llama-server, or any that speaks OpenAI's chat route."""
+
+import asyncio
+import contextlib
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
+from .api import Reply, Speakable
+from .stamped import StampedResponse, session
+from .stream import Stream, error_text
+
+WATCH_S = 0.1
+LINGER_S = 1.0
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long each kind of silence may last, in seconds."""
+
+    loading: float = 300.0
+    connect: float = 10.0
+    first_token: float = 120.0
+    silence: float = 30.0
+
+
+class HttpServer:
+    """A Server at `url` (scheme, host, port, and a path if the API lies below one).
+
+    `key` is sent as a bearer token and never shown. Everything that waits is bounded by `waits`.
+    """
+
+    def __init__(self, url: str, key: str | None = None, waits: Waits = Waits()) -> None:
+        self.url = url.rstrip("/").removesuffix("/v1")
+        self.waits = waits
+        self.extras = True  # llama-server's own fields and routes; `info` finds out
+        self.model: str | None = None  # what plain servers must be told
+        self.live: dict[Reply, asyncio.Task[None]] = {}
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._watch: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_create_end.append(_hold)
+        trace.on_request_chunk_sent.append(_stamp_sent)
+        self._session = session(trace)
+
+    # -- chat
+
+    def chat(self, request: ChatRequest, speakable: Speakable) -> Reply:
+        """Start a streamed reply and return at once; it is filled as the stream arrives."""
+        reply = Reply(self._loop.time(), speakable)
+        task = self._loop.create_task(self._converse(reply, request))
+        self.live[reply] = task
+        reply.close = task.cancel
+        if self._watch is None:
+            self._watch = self._loop.call_later(WATCH_S, self._look)
+        return reply
+
+    def body(self, request: ChatRequest) -> bytes:
+        """The request as JSON. A plain server gets only OpenAI's fields."""
+        body: dict[str, Any] = {"messages": request.messages, "stream": True, "stream_options": {"include_usage": True}}
+        if self.model is not None:
+            body["model"] = self.model
+        if request.tools:
+            body["tools"] = request.tools
+        if request.max_tokens is not None:
+            body["max_tokens"] = request.max_tokens
+        if request.ignore_eos:
+            body["ignore_eos"] = True
+        if self.extras:
+            body |= {"timings_per_token": True, "cache_prompt": True}
+            # Who leaves the choice to the server wants to know what it chose.
+            body |= {"verbose": True} if request.slot is None else {"id_slot": request.slot}
+        return msgspec.json.encode(body | request.fields)
+
+    async def _converse(self, reply: Reply, request: ChatRequest) -> None:
+        now = self._loop.time
+        context = SimpleNamespace(reply=reply, due=request.due)
+        try:
+            async with self._session.post(
+                f"{self.url}/v1/chat/completions",
+                data=self.body(request),
+                headers=self._headers | {"Content-Type": "application/json"},
+                trace_request_ctx=context,
+            ) as response:
+                assert isinstance(response, StampedResponse)
+                reply.headers = response.handler.headers_at or now()
+                if response.status != 200:
+                    text = await response.text(errors="replace")
+                    reply.end(now(), "error", f"HTTP {response.status}: {_body_error(text)}")
+                    return
+                await self._read(reply, response)
+        except (aiohttp.ClientError, OSError) as error:
+            reply.end(now(), "error", _network_error(error))
+        except asyncio.CancelledError:
+            reply.end(now(), "cut")
+        except Exception as error:  # noqa: BLE001 a fault of ours ends this reply and says so, not the run
+            reply.end(now(), "error", f"{type(error).__name__}: {error}")
+        finally:
+            self.live.pop(reply, None)
+
+    async def _read(self, reply: Reply, response: StampedResponse) -> None:
+        now, stream, over = self._loop.time, Stream(reply), asyncio.Event()
+
+        def lost() -> None:
+            if reply.outcome is None and not response.content.is_eof():
+                reply.end(now(), "error", f"the connection was lost in mid-reply, after {len(reply.token_s)} tokens")
+            over.set()
+
+        def whole() -> None:
+            stream.finish(now())
+            over.set()
+
+        handler = response.handler
+        handler.stream_to(response.content, stream.feed)
+        if response.content.is_eof():
+            whole()
+        elif not handler.is_connected():
+            lost()
+        else:
+            # aiohttp tells the end of the body before `data_received` has handed on its last bytes
+            response.content.on_eof(functools.partial(self._loop.call_soon, whole))  # type: ignore[arg-type]
+            handler.on_lost = functools.partial(self._loop.call_soon, lost)
+            await reply.ended.wait()
+            # A finished reply's connection is left to the server to close, within reason.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_S):
+                    await over.wait()
+
+    def _look(self) -> None:
+        """The watch over all live replies: end those that have been silent for too long."""
+        now, waits = self._loop.time(), self.waits
+        for reply, task in list(self.live.items()):
+            if reply.outcome is not None:
+                continue
+            if reply.sent is None:
+                late = now - reply.opened > waits.connect and reply.connected is None
+                said = f"no connection within {waits.connect:g} s"
+            elif reply.last is None:
+                late = now - reply.sent > waits.first_token
+                said = f"no first token within {waits.first_token:g} s"
+            else:
+                late = now - reply.last > waits.silence
+                said = f"no token for {waits.silence:g} s, after {len(reply.token_s)}"
+            if late:
+                reply.end(now, "timeout", said)
+                task.cancel()
+        self._watch = self._loop.call_later(WATCH_S, self._look) if self.live else None
+
+    # -- what the server tells
+
+    async def ready(self) -> float:
+        """Wait while the server says that it loads its model; returns the seconds that took. Raises RunStopped."""
+        start = self._loop.time()
+        while True:
+            status, body = await self._ask("GET", "/health")
+            if status != 503:
+                return self._loop.time() - start
+            if self._loop.time() - start > self.waits.loading:
+                raise RunStopped(f"{self.url} is still loading after {self.waits.loading:g} s: {_body_error(body)}")
+            await asyncio.sleep(0.25)
+
+    async def info(self) -> ServerInfo:
+        """Ask the server what it is; from then on it is spoken to as llama-server, or as any other."""
+        status, props = await self._ask("GET", "/props")
+        _refuse_key(self.url, status)
+        self.extras = status == 200 and isinstance(props, dict) and "total_slots" in props
+        status, listed = await self._ask("GET", "/v1/models")
+        _refuse_key(self.url, status)
+        entries = listed.get("data") if status == 200 and isinstance(listed, dict) else None
+        models = [entry for entry in entries or [] if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+        names = tuple(name for entry in models for name in (entry["id"], *(entry.get("aliases") or ())))
+        self.model = names[0] if names else None
+        if not self.extras:
+            return ServerInfo(url=self.url, model=self.model, models=names)
+        settings = props.get("default_generation_settings") or {}
+        return ServerInfo(
+            url=self.url,
+            build=props.get("build_info"),
+            model=props.get("model_alias") or self.model or props.get("model_path"),
+            models=names,
+            slots=props.get("total_slots"),
+            context=settings.get("n_ctx"),
+            template=props.get("chat_template"),
+        )
+
+    async def render(self, messages: list[dict[str, Any]], tools: tuple[dict[str, Any], ...]) -> str | None:
+        """The prompt as the server's template writes it, generation prompt included; None if it does not tell."""
+        if not self.extras:
+            return None
+        status, body = await self._ask("POST", "/apply-template", {"messages": messages, "tools": tools})
+        if status in (404, 501):
+            return None
+        if status != 200:
+            raise BadInput(f"the server's template does not take this call: HTTP {status}: {_body_error(body)}")
+        return str(body["prompt"])
+
+    async def tokenize(self, text: str) -> list[int] | None:
+        """The tokens of a rendered prompt, as the chat route would have them; None if the server does not tell."""
+        if not self.extras:
+            return None
+        question = {"content": text, "add_special": True, "parse_special": True}
+        status, body = await self._ask("POST", "/tokenize", question)
+        return list(body["tokens"]) if status == 200 else None
+
+    async def slots(self) -> list[dict[str, Any]] | None:
+        """llama-server's slots as it lists them; None where it does not."""
+        if not self.extras:
+            return None
+        status, body = await self._ask("GET", "/slots")
+        return body if status == 200 and isinstance(body, list) else None
+
+    async def close(self) -> None:
+        """Hang up on every live reply and let the connections go."""
+        tasks = list(self.live.values())
+        for reply in list(self.live):
+            reply.hang_up()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._watch is not None:
+            self._watch.cancel()
+        await self._session.close()
+
+    async def _ask(self, method: str, path: str, json: Any = None) -> tuple[int, Any]:
+        """(HTTP status, decoded body or its text); raises RunStopped where the server cannot be reached."""
+        data = None if json is None else msgspec.json.encode(json)
+        headers = self._headers | ({} if data is None else {"Content-Type": "application/json"})
+        try:
+            async with asyncio.timeout(self.waits.connect + self.waits.silence):
+                async with self._session.request(method, self.url + path, data=data, headers=headers) as response:
+                    raw = await response.read()
+        except TimeoutError:
+            raise RunStopped(f"{self.url}{path} did not answer in time") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise RunStopped(f"no server at {self.url}: {_network_error(error)}") from None
+        try:
+            return response.status, msgspec.json.decode(raw)
+        except msgspec.DecodeError:
+            return response.status, raw.decode(errors="replace")
+
+
+async def _hold(_: aiohttp.ClientSession, trace: SimpleNamespace, __: Any) -> None:
+    """The connection stands; keep the request back until it is due."""
+    context = trace.trace_request_ctx
+    if context is not None:
+        now = asyncio.get_running_loop().time
+        context.reply.connected = now()
+        while context.due is not None and (wait := context.due - now()) > 0:
+            await asyncio.sleep(wait)
+
+
+async def _stamp_sent(_: aiohttp.ClientSession, trace: SimpleNamespace, __: Any) -> None:
+    if trace.trace_request_ctx is not None:
+        trace.trace_request_ctx.reply.sent = asyncio.get_running_loop().time()
+
+
+def _refuse_key(url: str, status: int) -> None:
+    if status in (401, 403):
+        raise BadInput(f"{url} refuses the API key (HTTP {status}): set LOADSIM_API_KEY to the server's key")
+
+
+def _body_error(body: Any) -> str:
+    """What an error's body says, in one line."""
+    if isinstance(body, str):
+        with contextlib.suppress(msgspec.DecodeError):
+            body = msgspec.json.decode(body)
+    if isinstance(body, dict) and body.get("error") is not None:
+        body = error_text(body["error"])
+    return " ".join(str(body).split())[:300]
+
+
+def _network_error(error: Exception) -> str:
+    """An exception of the network in plain words; aiohttp's own texts may hold headers, so none is shown whole."""
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return f"cannot connect ({error.os_error.strerror or error.os_error})"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "the server closed the connection without an answer"
+    if isinstance(error, OSError) and error.strerror:
+        return f"the connection broke ({error.strerror})"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"an answer that is not HTTP ({error.message.splitlines()[0] if error.message else error.status})"
+    return type(error).__name__

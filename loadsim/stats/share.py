@@ -1,0 +1,60 @@
+"""The share: decode rate per caller under load over one caller's, measured around it.
+
+A card that heats up has no absolute speed; the ratio of two rates a minute apart has. Repeats are its samples: the
+callers of one burst share their steps, so they are one event.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+
+import msgspec
+
+from ..types import RequestRow
+from .tokens import decode_rate, median_gap_rate
+
+Rate = Callable[[Sequence[float]], float | None]
+
+
+class Ratio(msgspec.Struct, frozen=True):
+    """The median over repeats, with the smallest and the largest; `n` is how many repeats there are."""
+
+    mid: float
+    low: float
+    high: float
+    n: int
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """`mean` for the mean rate, which holds the neighbours' prefill under a burst, and `gap` for 1 / median gap, which
+    does not; `before` and `after` are `mean` against one side's baseline alone. None where a part is missing."""
+
+    mean: Ratio | None
+    gap: Ratio | None
+    before: Ratio | None
+    after: Ratio | None
+
+
+def share(alone: Iterable[RequestRow], load: Iterable[RequestRow]) -> Share:
+    """The share of each repeat's median caller against the median of the same repeat's one-caller replies."""
+    alone, load = list(alone), list(load)
+    return Share(
+        mean=_ratio(alone, load, decode_rate),
+        gap=_ratio(alone, load, median_gap_rate),
+        before=_ratio([row for row in alone if row.side == "before"], load, decode_rate),
+        after=_ratio([row for row in alone if row.side == "after"], load, decode_rate),
+    )
+
+
+def _ratio(alone: list[RequestRow], load: list[RequestRow], rate: Rate) -> Ratio | None:
+    one, many = _by_repeat(alone, rate), _by_repeat(load, rate)
+    shares = [many[repeat] / one[repeat] for repeat in many if repeat in one]
+    return Ratio(median(shares), min(shares), max(shares), len(shares)) if shares else None
+
+
+def _by_repeat(rows: list[RequestRow], rate: Rate) -> dict[int, float]:
+    """The median rate of each repeat."""
+    rates: dict[int, list[float]] = {}
+    for row in rows:
+        if (found := rate(row.token_s)) is not None:
+            rates.setdefault(row.repeat, []).append(found)
+    return {repeat: median(found) for repeat, found in rates.items()}

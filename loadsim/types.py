@@ -1,0 +1,122 @@
+"""The structs that rooms pass to each other. Times are seconds, tokens are the server's count."""
+
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal["extension", "rewind", "full_hit", "cold"]
+Outcome = Literal["ok", "cut", "superseded", "error", "empty", "timeout"]
+RowName = Literal["baseline", "load", "warm", "probe"]
+
+
+class BadInput(Exception):
+    """What the user gave cannot be used: one line that says what, where and what is allowed. Exit code 2."""
+
+
+class RunStopped(Exception):
+    """A run could not go on: one line that says why. What it had recorded is kept. Exit code 1."""
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How loadsim starts a server of its own. The names are llama-server's flags in words.
+
+    `context` is the sum over all slots (`-c`), in tokens; `cache_ram` is in MiB. None: llama.cpp's default.
+    """
+
+    slots: int = 12
+    context: int = 393216
+    batch: int = 2048
+    ubatch: int = 2048
+    checkpoints: int = 32
+    checkpoint_min_step: int | None = None
+    cache_ram: int = 0
+    cache_idle_slots: bool = False
+    kv_unified: bool = False
+    cache_type_k: str = "f16"
+    cache_type_v: str = "f16"
+    similarity: float | None = None
+    threads: int | None = None
+
+
+class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server tells of itself; None: it does not say. `context` is per slot, in tokens."""
+
+    url: str
+    build: str | None = None
+    model: str | None = None
+    models: tuple[str, ...] = ()
+    slots: int | None = None
+    context: int | None = None
+    template: str | None = None
+
+
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One streaming chat request.
+
+    `due`: loop time at which it is to be written; the connection is opened before. None: at once.
+    `slot`: the server's slot to use; None: the server chooses. `fields` are passed through as they are.
+    """
+
+    messages: list[dict[str, Any]]
+    tools: tuple[dict[str, Any], ...] = ()
+    max_tokens: int | None = None
+    ignore_eos: bool = False
+    slot: int | None = None
+    due: float | None = None
+    fields: dict[str, Any] = {}
+
+
+class Timings(msgspec.Struct, kw_only=True):
+    """llama-server's `timings`, cumulative; tokens and milliseconds."""
+
+    cache_n: int | None = None
+    prompt_n: int | None = None
+    prompt_ms: float | None = None
+    predicted_n: int | None = None
+    predicted_ms: float | None = None
+
+
+class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One request as it ended; a line of requests.jsonl. Times are seconds on the run's clock; None: not known.
+
+    `token_s`: arrival of each token after `sent_s`; `token_server_ms`: the server's own clock for the same tokens.
+    `number`: the baseline's reply number, from 0; the first is dropped. `step`: the tool step within a turn, from 0.
+    `slot`: the slot asked for; `served`: the slot that the server used, where it tells.
+    `new_tokens`: prompt tokens really new to the slot; `planned`: the prompt was to its slot what the scenario planned.
+    """
+
+    point: str
+    repeat: int
+    row: RowName
+    group: str
+    caller: int
+    turn: int
+    step: int = 0
+    attempt: int = 0
+    side: Literal["before", "after"] | None = None
+    number: int | None = None
+    slot: int | None = None
+    served: int | None = None
+    kind: Kind | None = None
+    planned: bool | None = None
+    due_s: float | None = None
+    connected_s: float | None = None
+    sent_s: float | None = None
+    headers_s: float | None = None
+    first_token_s: float | None = None
+    first_speech_s: float | None = None
+    last_token_s: float | None = None
+    end_s: float | None = None
+    outcome: Outcome
+    error: str | None = None
+    finish: str | None = None
+    chunks: int = 0
+    prompt_n: int | None = None
+    cache_n: int | None = None
+    prompt_ms: float | None = None
+    predicted_n: int | None = None
+    predicted_ms: float | None = None
+    max_tokens: int | None = None
+    new_tokens: int | None = None
+    token_s: list[float] = []
+    token_server_ms: list[float] = []

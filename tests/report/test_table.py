@@ -1,0 +1,117 @@
+"""What is printed after a run, from runs made by hand."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from loadsim.report.table import holds, render
+from loadsim.report.words import counts, ms, number, percent, runs, span
+from loadsim.results.read import Run
+from loadsim.types import RequestRow
+from tests.stats.test_summary import alone, row
+
+
+def run_of(*rows: RequestRow, ended: str | None = "complete", embedded: bool = False, **client: float) -> Run:
+    event = {"event": "client", "point": "p", "repeat": 1, "lag_p99_ms": 1.0, "cpu_share": 0.1, "gc_pauses": 0} | client
+    facts: dict[str, Any] = {
+        "ended": ended,
+        "why": None if ended == "complete" else "it rained",
+        "server": {"embedded": embedded},
+        "points": {"p": {"slots": [0, 1, 2, 5]}},
+    }
+    return Run(path=Path("run"), facts=facts, rows=list(rows), events=[event], texts={}, torn=0)
+
+
+def printed(run: Run, width: int = 80) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(render(run))
+    return console.export_text()
+
+
+BOTH = [alone(i, side, 0.010) for side in ("before", "after") for i in range(3)]
+LOAD = [row(caller=i, repeat=r, group="warm") for i in range(12) for r in (1, 2)]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_nothing_is_cut_at_80_columns(width: int) -> None:
+    huge = [row(caller=i, token_s=[12.3456, 12.3999, 99.5], first_token_s=22.3456) for i in range(12)]
+    text = printed(run_of(*BOTH, *huge), width)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_the_rows_and_the_answer() -> None:
+    text = " ".join(printed(run_of(*BOTH, *LOAD), 100).split())
+    assert "p, slots 0-2, 5" in text
+    assert "one caller 1 x 4" in text
+    assert "warm 2 x 12" in text
+    assert "10,369" in text
+    # by hand: 50 tokens/s of 100 alone; the slowest of a voice's 4.5
+    assert (
+        "12 warm callers hear the first token after 200 ms at p50, 200 at most (one caller alone: 200 ms); each reply "
+        "then runs at 50.0 tokens/s, 50.0 % of one caller's rate; the slowest, 50.0, is 11 times a voice's 4.5." in text
+    )
+
+
+def test_rows_of_another_kind_are_explained() -> None:
+    text = " ".join(printed(run_of(*LOAD, row(caller=12, kind="cold", planned=False))).split())
+    assert "24 of 1 x 25" in text.replace("24 of 2 x 12.5", "24 of 1 x 25")
+    assert "1 x cold and not counted: the slot held nothing of the call" in text
+    assert "--no-cache-idle-slots" in text
+
+
+def test_errors_are_named_and_too_many_take_the_answer_away() -> None:
+    broken = [row(caller=i, outcome="error", error="HTTP 500: 500: boom") for i in range(12, 15)]
+    text = " ".join(printed(run_of(*LOAD, *broken)).split())
+    assert "3 x HTTP 500: 500: boom" in text
+    assert "no answer: 11.1 % of the load's requests failed." in text
+    assert "hear the first token" not in text
+
+
+@pytest.mark.parametrize(("ended", "said"), [("interrupted", "interrupted"), (None, "was killed, or still goes on")])
+def test_a_run_that_did_not_complete_says_so(ended: str | None, said: str) -> None:
+    text = printed(run_of(*LOAD, ended=ended))
+    assert "The run did not complete" in text
+    assert said in text
+    assert not holds(run_of(*LOAD, ended=ended))
+
+
+def test_a_run_without_rows_is_no_answer() -> None:
+    assert not holds(run_of())
+    assert "no row that was measured" in printed(run_of())
+
+
+@pytest.mark.parametrize(
+    ("client", "said"),
+    [
+        ({"lag_p99_ms": 80.0}, "its event loop came 80.0 ms late at p99"),
+        ({"cpu_share": 0.97}, "it took 97.0 % of a core"),
+    ],
+)
+def test_a_client_that_was_the_bottleneck_says_so_beside_the_answer(client: Any, said: str) -> None:
+    text = " ".join(printed(run_of(*LOAD, **client)).split())
+    assert f"The client was a bottleneck at p: {said}." in text
+    assert "bottleneck" not in printed(run_of(*LOAD))
+
+
+def test_the_embedded_server_is_never_passed_off_as_a_card() -> None:
+    assert "not what a card does" in " ".join(printed(run_of(*LOAD, embedded=True)).split())
+    assert "not what a card does" not in printed(run_of(*LOAD))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, "-"), (0.0, "0"), (0.00123, "0.001"), (1.0, "1.00"), (42.04, "42.0"), (99.96, "100"), (1234.5, "1,234")],
+)
+def test_numbers_have_three_figures(value: float | None, said: str) -> None:
+    assert number(value) == said
+
+
+def test_words() -> None:
+    assert (ms(0.352), ms(None), percent(0.1094), percent(None)) == ("352", "-", "10.9 %", "-")
+    assert (span((5, 5)), span((10_365, 10_369)), span(None)) == ("5", "10,365-10,369", "-")
+    assert (runs([0, 1, 2, 5, 7, 8]), runs([])) == ("0-2, 5, 7-8", "none")
+    assert counts({"full_hit": 1, "extension": 59}) == "59 extension, 1 full hit"

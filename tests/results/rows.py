@@ -1,0 +1,39 @@
+"""Rows for tests."""
+
+import string
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from loadsim.types import RequestRow
+
+CALLER = {"repeat": 1, "group": "agents", "caller": 3, "turn": 41}
+
+# What JSON cannot carry, no row has: NaN, infinities, half a surrogate pair.
+TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
+SECONDS = st.floats(0, 1e6)
+
+
+def row(**fields: Any) -> RequestRow:
+    """A load row that ended well."""
+    return msgspec.convert({"point": "12 callers", "row": "load", "outcome": "ok", **CALLER, **fields}, RequestRow)
+
+
+def rows() -> st.SearchStrategy[RequestRow]:
+    """Any row at all."""
+    special = {
+        float | None: st.none() | SECONDS,
+        list[float]: st.lists(SECONDS, max_size=8),
+        int: st.integers(0, 2**40),
+        int | None: st.none() | st.integers(-(2**40), 2**40),
+        str: TEXT,
+        str | None: st.none() | TEXT,
+    }
+    fields = {
+        field.name: special.get(field.type, st.from_type(field.type)) for field in msgspec.structs.fields(RequestRow)
+    }
+    return st.builds(RequestRow, **fields)
+
+
+WORDS = st.text(string.ascii_letters + string.digits + " ,=/%+;|\n\té漢", max_size=12)

@@ -1,0 +1,156 @@
+import itertools
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from loadsim.results.read import Run, read
+from loadsim.results.write import Recorder
+from loadsim.types import BadInput
+
+from .rows import row
+
+WRITES_UNTIL_KILLED = """
+import itertools
+import sys
+from pathlib import Path
+from loadsim.results.write import Recorder
+from tests.results.rows import row
+recorder = Recorder(Path(sys.argv[1]), 0.0, True, lambda: 0.0)
+for number in itertools.count():
+    if number == 1:
+        print(flush=True)
+    recorder.row(row(sent_s=0.5, token_s=[i / 1000 for i in range(500)]), "x" * 5000)
+    recorder.event("phase", phase="y" * 500)
+    recorder.describe(facts="z" * 5000)
+"""
+
+
+def test_a_killed_run_can_be_read(folder: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", WRITES_UNTIL_KILLED, folder], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    for _ in range(20):  # and while it is being written
+        run = read(folder)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    child.stdout.close()
+    run = read(folder)
+    assert run.facts["ended"] is None
+    assert len(run.rows) > 0
+    assert all(len(one.token_s) == 500 for one in run.rows)
+
+
+@pytest.fixture
+def whole(recorder: Recorder, folder: Path) -> Path:
+    recorder.row(row(turn=1), "one")
+    recorder.row(row(turn=2, token_s=[0.25], error="é"), "two, 漢")
+    recorder.event("a")
+    recorder.event("b")
+    recorder.close("complete")
+    return folder
+
+
+def cuts(file: Path) -> Iterator[None]:
+    """The file, cut at every byte of its last line."""
+    data = file.read_bytes()
+    for end in range(data[:-1].rindex(b"\n") + 1, len(data) - 1):
+        file.write_bytes(data[:end])
+        yield
+    file.write_bytes(data)
+
+
+def test_half_a_last_line_is_counted_and_left_out_wherever_it_breaks(whole: Path) -> None:
+    read_back: dict[str, Callable[[Run], bool]] = {
+        "requests.jsonl": lambda run: [one.turn for one in run.rows] == [1],
+        "replies.jsonl": lambda run: run.texts == {0: "one"},
+        "events.jsonl": lambda run: [event["event"] for event in run.events] == ["a"],
+    }
+    for name, one_left in read_back.items():
+        for _, torn in zip(cuts(whole / name), itertools.chain([0], itertools.repeat(1)), strict=False):
+            run = read(whole)
+            assert run.torn == torn
+            assert one_left(run)
+    for name in read_back:
+        (whole / name).write_bytes((whole / name).read_bytes()[:-3])
+    assert read(whole).torn == 3
+
+
+def test_a_last_line_that_lacks_its_end_alone_is_whole(whole: Path) -> None:
+    file = whole / "requests.jsonl"
+    file.write_bytes(file.read_bytes()[:-1])
+    run = read(whole)
+    assert (len(run.rows), run.torn) == (2, 0)
+
+
+@pytest.mark.parametrize("name", ["requests.jsonl", "replies.jsonl", "events.jsonl"])
+@pytest.mark.parametrize("broken", [b"{", b"", b'"text"', b"[]", b"\xff", b"\x00\x00"])
+def test_a_broken_line_before_the_last_is_named(whole: Path, name: str, broken: bytes) -> None:
+    file = whole / name
+    first, second, _ = file.read_bytes().split(b"\n")
+    for lines in ([first, broken, second], [first, second, broken]):
+        file.write_bytes(b"\n".join([*lines, b""]))
+        line = lines.index(broken) + 1
+        with pytest.raises(BadInput, match=re.escape(f"{file}:{line}: ") + "."):
+            read(whole)
+
+
+def test_a_row_of_the_wrong_shape_is_named_with_its_field(whole: Path) -> None:
+    file = whole / "requests.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"turn":2', b'"turn":"two"'))
+    with pytest.raises(BadInput, match=re.escape(f"{file}:2: Expected `int`, got `str` - at `$.turn`")):
+        read(whole)
+
+
+def test_a_row_may_have_fields_that_are_not_known_yet(whole: Path) -> None:
+    file = whole / "requests.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"turn":2', b'"turn":2,"playout":{"a":1}'))
+    assert [one.turn for one in read(whole).rows] == [1, 2]
+
+
+def test_a_run_without_its_optional_files_is_read(whole: Path) -> None:
+    for name in ("requests.jsonl", "replies.jsonl", "events.jsonl", "histograms.hlog"):
+        (whole / name).unlink()
+    run = read(whole)
+    assert (run.rows, run.events, run.texts, run.torn) == ([], [], {}, 0)
+    assert run.facts["ended"] == "complete"
+
+
+def test_a_run_of_a_newer_format_is_refused(whole: Path) -> None:
+    file = whole / "run.json"
+    file.write_bytes(file.read_bytes().replace(b"loadsim run 1", b"loadsim run 2"))
+    with pytest.raises(BadInput, match="was written by a newer loadsim: format 'loadsim run 2'"):
+        read(whole)
+
+
+@pytest.mark.parametrize("data", [b"{}", b'{"format": 1}', b'{"format": "something else"}'])
+def test_a_run_json_of_something_else_is_no_run(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(data)
+    with pytest.raises(BadInput, match=re.escape(f"{tmp_path} is not a run: ")):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff\xff"])
+def test_a_broken_run_json_is_named(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(data)
+    with pytest.raises(BadInput, match=re.escape(f"{tmp_path / 'run.json'}: ") + "."):
+        read(tmp_path)
+
+
+def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "none", tmp_path / "file"):
+        with pytest.raises(BadInput, match=re.escape(f"{path} is not a run: it has no run.json")):
+            read(path)
+    (tmp_path / "run.json").mkdir()
+    with pytest.raises(BadInput, match=r"cannot read .*run.json: Is a directory"):
+        read(tmp_path)
+
+
+def test_a_row_of_a_run_is_the_struct_that_was_given(whole: Path) -> None:
+    assert msgspec.json.encode(read(whole).rows[0]) == msgspec.json.encode(row(turn=1))

@@ -1,0 +1,168 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from loadsim.scenario.load import load
+from loadsim.scenario.model import FreeReply, Group, Scenario
+from loadsim.scenario.sweep import points
+from loadsim.scenario.units import Duration
+from loadsim.types import BadInput
+
+BASE = """\
+recording: a.json
+callers:
+  warm:
+    count: 2
+  cold:
+    count: 1
+    cache: cold
+"""
+CAN = "keys that can be swept: callers, fit, baseline, reply, request, timeout"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def scenario(sweep: str = "") -> Scenario:
+    Path("x.yaml").write_text(BASE + sweep)
+    return load("x.yaml")
+
+
+def error(sweep: str) -> str:
+    with pytest.raises(BadInput) as raised:
+        scenario(sweep)
+    return str(raised.value)
+
+
+def test_without_a_sweep_the_scenario_is_the_one_point() -> None:
+    assert points(scenario()) == [("2 warm + 1 cold", scenario())]
+
+
+def test_each_value_makes_a_point() -> None:
+    base = scenario()
+    swept = scenario("sweep:\n  callers.warm.slots: [neighbours, server]\n")
+    found = points(swept)
+    assert [label for label, _ in found] == ["slots=neighbours", "slots=server"]
+    assert found[0][1] == base
+    assert found[1][1].callers["warm"] == Group(count=2, slots="server")
+    assert found[1][1].callers["cold"] == base.callers["cold"]
+    assert [point.sweep for _, point in found] == [{}, {}]
+
+
+def test_two_keys_make_a_grid_with_the_first_one_outermost() -> None:
+    found = points(scenario("sweep:\n  callers.warm.every: [6 s, 800 ms]\n  reply: [recorded, {free: 120}]\n"))
+    assert [(label, point.callers["warm"].every, point.reply) for label, point in found] == [
+        ("every=6 s, reply=recorded", Duration(6), "recorded"),
+        ("every=6 s, reply={free: 120}", Duration(6), FreeReply(free=120)),
+        ("every=800 ms, reply=recorded", Duration(0.8), "recorded"),
+        ("every=800 ms, reply={free: 120}", Duration(0.8), FreeReply(free=120)),
+    ]
+
+
+def test_labels_tell_keys_of_two_groups_apart() -> None:
+    found = points(scenario("sweep: {callers.warm.count: [1, 2], callers.cold.count: [3], request.top_k: [40]}"))
+    assert [label for label, _ in found] == [
+        "warm.count=1, cold.count=3, top_k=40",
+        "warm.count=2, cold.count=3, top_k=40",
+    ]
+
+
+def test_values_may_be_of_any_kind() -> None:
+    values = {
+        "callers.warm.turns: [40, 40-42, all]": ["40", "40-42", "all"],
+        "fit: [null, 2000]": [None, 2000],
+        "request.stop: [[a, b], [c]]": [["a", "b"], ["c"]],
+        "baseline.replies: [0, 3]": [0, 3],
+        "timeout.silence: [5 s, 1 min]": [5.0, 60.0],
+    }
+    for line, wanted in values.items():
+        got = []
+        for _, point in points(scenario(f"sweep:\n  {line}\n")):
+            value = msgspec.structs.asdict(point)
+            for key in line.partition(":")[0].split("."):
+                value = value[key] if isinstance(value, dict) else getattr(value, key)
+            got.append(value)
+        assert got == wanted
+
+
+@pytest.mark.parametrize(
+    ("sweep", "wanted"),
+    [
+        (
+            "sweep:\n  callers.warm.slots: [neighbours, neighbour]\n",
+            "x.yaml:9: sweep: callers.warm.slots: expected one of neighbours, server, spread; got 'neighbour'",
+        ),
+        (
+            "sweep:\n  callers.warm.count:\n    - 1\n    - 0\n",
+            "x.yaml:11: sweep: callers.warm.count: expected a whole number, 1 or more; got 0",
+        ),
+        (
+            "sweep:\n  callers.warm.count: [1, 16]\n",
+            "x.yaml:9: sweep: callers.warm.count: 17 callers need 17 slots; the server has 12: "
+            "lower callers.warm.count or callers.cold.count or raise server.slots",
+        ),
+        (
+            "sweep:\n  callers.wram.count: [1, 2]\n",
+            "x.yaml:9: sweep.callers.wram.count: no group 'wram'; did you mean warm? (groups: warm, cold)",
+        ),
+        (
+            "sweep:\n  callers.warm.cuont: [1, 2]\n",
+            "x.yaml:9: sweep: callers.warm.cuont: unknown key; did you mean count? "
+            "(allowed: cache, count, every, slots, start, turns)",
+        ),
+        (
+            "sweep:\n  server.slots: [4, 8]\n",
+            "x.yaml:9: sweep.server.slots: a server key needs a restart, "
+            f"which this version does not do between points; {CAN}",
+        ),
+        (
+            "sweep:\n  recording: [a.json]\n",
+            f"x.yaml:9: sweep.recording: one recording for all points, so that they compare; {CAN}",
+        ),
+        ("sweep:\n  repeat: [1]\n", f"x.yaml:9: sweep.repeat: every point is measured equally often; {CAN}"),
+        ("sweep:\n  seed: [1]\n", f"x.yaml:9: sweep.seed: every point draws in the same order; {CAN}"),
+        ("sweep:\n  sweep.fit: [1]\n", f"x.yaml:9: sweep.sweep.fit: a sweep has no sweep in it; {CAN}"),
+        ("sweep:\n  requst.a: [1]\n", f"x.yaml:9: sweep.requst.a: no such key; did you mean request?; {CAN}"),
+        ("sweep:\n  fit: 4\n", "x.yaml:9: sweep.fit: expected a list; got 4"),
+        ("sweep:\n  fit: []\n", "x.yaml:9: sweep.fit: expected a list; got an empty list"),
+        (
+            "sweep:\n  fit: [1, 2, 1]\n",
+            "x.yaml:9: sweep.fit: 1 stands twice; repeat measures a point more than once",
+        ),
+        (
+            "sweep:\n  callers.warm: [{count: 1}]\n  callers.warm.count: [1, 2]\n",
+            "x.yaml:10: sweep.callers.warm.count: sets the same as sweep.callers.warm",
+        ),
+        (
+            f"sweep:\n  fit: {list(range(1, 41))}\n  request.top_k: {list(range(40))}\n",
+            "x.yaml:8: sweep: 1,600 load points; the most is 1,000",
+        ),
+        (
+            "sweep:\n  request.api_key: [sk-1]\n",
+            "x.yaml:9: sweep: request.api_key: no secrets in a scenario; give the key as LOADSIM_API_KEY",
+        ),
+    ],
+)
+def test_a_bad_sweep_is_told_when_loaded(sweep: str, wanted: str) -> None:
+    assert error(sweep) == wanted
+
+
+def test_a_value_that_the_sweep_replaces_need_not_fit() -> None:
+    assert [label for label, _ in points(scenario("server: {slots: 2}\nsweep: {callers.warm.count: [1]}"))] == [
+        "count=1"
+    ]
+
+
+def test_a_scenario_made_in_code_is_checked_too() -> None:
+    made = Scenario(
+        recording="a.json", callers={"warm": Group(count=2)}, sweep={"callers.warm.turns": ["last", "first"]}
+    )
+    with pytest.raises(BadInput) as raised:
+        points(made)
+    assert str(raised.value) == (
+        "scenario: sweep: callers.warm.turns: "
+        "expected last, all, a turn such as 40, or turns such as 40-42; got 'first'"
+    )

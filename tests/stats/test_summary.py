@@ -1,0 +1,183 @@
+"""A load point's figures from rows made by hand, so that each figure can be worked out on paper."""
+
+from typing import Any
+
+import pytest
+
+from loadsim.stats.summary import clocks_differ, in_headline, summarize
+from loadsim.types import RequestRow
+
+
+def row(**fields: Any) -> RequestRow:
+    """A row of a caller who asked at 10 s, and heard five tokens from 10.2 s on, one every 20 ms."""
+    plain: dict[str, Any] = {
+        "point": "p", "repeat": 1, "row": "load", "group": "warm", "caller": 0, "turn": 5, "outcome": "ok",
+        "kind": "extension", "planned": True, "due_s": 9.99, "sent_s": 10.0, "headers_s": 10.05, "first_token_s": 10.2,
+        "last_token_s": 10.28, "end_s": 10.3, "prompt_n": 60, "cache_n": 10_369, "prompt_ms": 140.0, "new_tokens": 60,
+        "token_s": [0.2, 0.22, 0.24, 0.26, 0.28], "token_server_ms": [0.0, 20.0, 40.0, 60.0, 80.0], "served": 0,
+    }  # fmt: skip
+    return RequestRow(**plain | fields)
+
+
+def alone(number: int, side: str, step: float, repeat: int = 1, **fields: Any) -> RequestRow:
+    times = [0.1 + i * step for i in range(5)]
+    return row(row="baseline", group="baseline", number=number, side=side, token_s=times, repeat=repeat, **fields)
+
+
+def test_one_callers_and_the_loads_figures() -> None:
+    rows = [
+        alone(0, "before", 1.0),  # the first of a side is dropped
+        alone(1, "before", 0.010),
+        alone(0, "after", 1.0),
+        alone(1, "after", 0.0125),
+        row(caller=0),
+        row(caller=1, first_token_s=10.4, token_s=[0.4, 0.44, 0.48, 0.52, 0.56], last_token_s=10.56, end_s=10.6),
+    ]
+    (point,) = summarize(rows)
+    assert point.baseline is not None
+    assert (point.baseline.rows, point.baseline.planned_rows) == (2, 2)
+    assert point.before == pytest.approx(100.0)
+    assert point.after == pytest.approx(80.0)
+    (load,) = point.load
+    assert (load.rows, load.planned_rows, load.callers, load.repeats) == (2, 2, 2, 1)
+    assert load.ttft.p50 == pytest.approx(0.2)
+    assert load.ttft.max == pytest.approx(0.4)
+    assert load.ttft_due.p50 == pytest.approx(0.21)
+    assert load.before_headers == pytest.approx(0.05)
+    assert load.prompt_eval == pytest.approx(0.14)
+    assert load.gap.p50 == pytest.approx(0.02)  # pooled: four gaps of 20 ms, four of 40
+    assert load.gap.max == pytest.approx(0.04)
+    assert load.decode == pytest.approx(25.0)
+    assert load.decode_slowest == pytest.approx(25.0)
+    # the median caller: (50 + 25) / 2 = 37.5 over (100 + 80) / 2 = 90
+    share = point.shares["warm"]
+    assert share.mean is not None
+    assert share.mean.mid == pytest.approx(37.5 / 90)
+    assert share.before is not None
+    assert share.before.mid == pytest.approx(0.375)
+    assert share.after is not None
+    assert share.after.mid == pytest.approx(37.5 / 80)
+
+
+def test_total_is_counted_where_all_are_speaking_and_is_no_product() -> None:
+    rows = [row(caller=0), row(caller=1, token_s=[0.25, 0.27, 0.29])]
+    # all speak from 10.25 to 10.28: of the first one 10.26 and 10.28, of the second 10.27
+    assert summarize(rows)[0].load[0].total == pytest.approx(3 / 0.03)
+    assert summarize([row(caller=0), row(caller=1, sent_s=20.0)])[0].load[0].total is None
+
+
+def test_repeats_are_the_samples_of_a_share() -> None:
+    rows = []
+    for repeat, step in enumerate((0.02, 0.02, 0.05), 1):
+        rows += [alone(1, "before", 0.01, repeat), *(row(repeat=repeat, caller=i) for i in range(12))]
+        for r in rows[-12:]:
+            r.token_s = [0.2 + i * step for i in range(5)]
+    share = summarize(rows)[0].shares["warm"].mean
+    assert share is not None
+    assert (share.mid, share.low, share.high, share.n) == (*map(pytest.approx, (0.5, 0.2, 0.5)), 3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "counts"),
+    [
+        ({}, True),
+        ({"outcome": "error", "error": "x"}, False),
+        ({"outcome": "timeout"}, False),
+        ({"outcome": "cut"}, False),
+        ({"outcome": "empty"}, False),
+        ({"planned": False, "kind": "full_hit"}, False),
+        ({"planned": None, "kind": None}, True),  # a server that tells no counts
+        ({"row": "baseline", "number": 0}, False),
+        ({"row": "baseline", "number": 1}, True),
+    ],
+)
+def test_what_enters_the_headline(fields: dict[str, Any], counts: bool) -> None:
+    assert in_headline(row(**fields)) is counts
+
+
+def test_rows_of_another_kind_are_counted_and_do_not_move_the_figures() -> None:
+    hit = row(caller=1, kind="full_hit", planned=False, first_token_s=10.003, cache_n=10_425, prompt_n=4)
+    (load,) = summarize([row(caller=0), hit])[0].load
+    assert (load.rows, load.planned_rows) == (1, 2)
+    assert load.kinds == {"extension": 1, "full_hit": 1}
+    assert load.unplanned == {"full_hit": 1}
+    assert load.ttft.max == pytest.approx(0.2)
+    assert load.cache_n == (10_369, 10_369)
+
+
+@pytest.mark.parametrize(("failed", "holds"), [(0, True), (1, True), (2, False), (20, False)])
+def test_over_five_per_cent_errors_take_the_answer_away(failed: int, holds: bool) -> None:
+    rows = [row(caller=i, **({"outcome": "error", "error": "boom"} if i < failed else {})) for i in range(20)]
+    (point,) = summarize(rows)
+    assert point.holds is holds
+    assert point.error_rate == pytest.approx(failed / 20)
+    assert point.load[0].errors == ({"boom": failed} if failed else {})
+
+
+def test_a_cut_reply_is_no_error() -> None:
+    (point,) = summarize([row(caller=0), row(caller=1, outcome="cut")])
+    assert (point.error_rate, point.load[0].outcomes) == (0.0, {"ok": 1, "cut": 1})
+
+
+def test_nothing_of_the_planned_kind_is_no_answer() -> None:
+    (point,) = summarize([row(kind="cold", planned=False)])
+    assert not point.holds
+    assert point.load[0].ttft.p50 is None
+    assert point.shares["warm"].mean is None
+
+
+def test_a_missing_value_is_missing_and_not_zero() -> None:
+    bare = row(headers_s=None, prompt_ms=None, first_token_s=None, token_s=[], cache_n=None, prompt_n=None)
+    (load,) = summarize([bare])[0].load
+    found = (load.before_headers, load.prompt_eval, load.ttft.p50, load.gap.p50, load.decode, load.cache_n, load.prompt)
+    assert found == (None,) * 7
+
+
+def test_tokens_evaluated_again_are_those_beyond_the_new_ones() -> None:
+    assert summarize([row(prompt_n=260, new_tokens=60), row(caller=1)])[0].load[0].again == 200
+
+
+def test_slots_and_moves_of_callers_that_the_server_places() -> None:
+    served = {0: (0, 11, 11), 1: (1, 11, 2)}
+    rows = [
+        row(caller=caller, turn=turn, sent_s=10.0 + turn, served=slot)
+        for caller, slots in served.items()
+        for turn, slot in enumerate(slots)
+    ]
+    (load,) = summarize(rows)[0].load
+    assert (load.slots_used, load.moves) == (4, 3)
+    (unknown,) = summarize([row(served=None)])[0].load
+    assert (unknown.slots_used, unknown.moves) == (None, None)
+
+
+def test_the_load_delivered() -> None:
+    rows = [
+        row(caller=0, sent_s=10.0, end_s=11.0, due_s=10.0),
+        row(caller=1, sent_s=10.004, end_s=10.5, due_s=10.0),
+        row(caller=2, sent_s=10.5, end_s=11.0, due_s=10.0),
+    ]
+    delivered = summarize(rows)[0].delivered
+    assert delivered.in_flight == 2
+    assert delivered.start_spread == pytest.approx(0.5)
+    assert delivered.late == pytest.approx(0.5)
+    rows[2].due_s = 10.4
+    assert summarize(rows)[0].delivered.start_spread is None  # not all were due at once
+
+
+@pytest.mark.parametrize(
+    ("server_ms", "differ"),
+    [
+        ([0.0, 20.0, 40.0, 60.0, 80.0], False),
+        ([0.0, 20.5, 41.0, 61.5, 82.0], False),
+        ([0.0, 18.0, 36.0, 54.0, 72.0], True),
+        ([0.0, 20.0], False),
+        ([], False),
+    ],
+)
+def test_clocks_that_differ(server_ms: list[float], differ: bool) -> None:
+    assert clocks_differ(row(token_server_ms=server_ms)) is differ
+
+
+def test_points_come_in_the_order_of_the_run_and_warm_rows_are_left_out() -> None:
+    rows = [row(point="b", row="warm"), row(point="b"), row(point="a"), row(point="b")]
+    assert [(point.point, point.load[0].planned_rows) for point in summarize(rows)] == [("b", 2), ("a", 1)]
