@@ -69,6 +69,8 @@ def _own(scenario: Scenario) -> Iterator[Problem]:
             bounds(group.turns, group.cache)
         except ValueError as error:
             yield f"callers.{name}.turns", str(error)
+    if scenario.baseline.replies == 1:
+        yield "baseline.replies", "expected 2 or more, since the first is dropped, or 0 for no baseline; got 1"
     for key in scenario.request:
         if key in SET_BY:
             yield f"request.{key}", f"loadsim sets this itself; {SET_BY[key]}"

@@ -43,7 +43,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     start: `together`, or the time over which the first turns are spread evenly.
     every: time from one turn's start to the next one of the same caller; a late reply delays it.
     cache: `warm` callers find their history in their slot, `cold` ones share nothing with any slot.
-    turns: `last` is one fresh message after the recorded call; `40-42` are recorded turns; `all` is every one.
+    turns: `last` is one fresh message after the recorded call, `last 3` the two turns before it too; `40-42` are turns
+        by number; `all` is every one.
     slots: `neighbours` pins callers to slots side by side, `spread` to slots far apart; `server` lets it choose.
     """
 

@@ -3,19 +3,22 @@
 import re
 from typing import Literal
 
-ALLOWED = "last, all, a turn such as 40, or turns such as 40-42"
-PATTERN = r"last|all|([0-9]+)(?:-([0-9]+))?"
+ALLOWED = "last, last 3, all, a turn such as 40, or turns such as 40-42"
+PATTERN = r"last(?: ([1-9][0-9]*))?|all|([0-9]+)(?:-([0-9]+))?"
 
 
 def parse_turns(text: str, spoken: int, cache: Literal["warm", "cold"]) -> range:
     """The turn numbers, from 1, that `text` means for a recording of `spoken` turns.
 
-    `last` is the fresh message after the recorded call, turn `spoken` + 1; `all` leaves out turn 1 for warm callers,
-    who have no history in their slot before it. Raises ValueError that names what is allowed.
+    `last` is the fresh message after the recorded call, turn `spoken` + 1, and `last 3` the two turns before it as well;
+    `all` leaves out turn 1 for warm callers, who have no history in their slot before it. Raises ValueError that names what is allowed.
     """
     first, last = bounds(text, cache)
-    if text == "last":
-        return range(spoken + 1, spoken + 2)
+    if text.startswith("last"):
+        start = spoken + 2 - int(text[4:] or 1)
+        if start < first:
+            raise ValueError(f"turns {text} begin before turn {first} of the recording, which has turns 1-{spoken}")
+        return range(start, spoken + 2)
     if (last or first) > spoken:
         raise ValueError(f"turns {text} are not all in the recording, which has turns 1-{spoken}")
     return range(first, (last or spoken) + 1)
@@ -27,9 +30,9 @@ def bounds(text: str, cache: Literal["warm", "cold"]) -> tuple[int, int | None]:
     if not match or len(text) > 20:  # Python refuses to read numbers of thousands of digits
         raise ValueError(f"expected {ALLOWED}; got {text!r}")
     lowest = 2 if cache == "warm" else 1
-    if not match[1]:
+    if not match[2]:
         return lowest, None
-    first, last = int(match[1]), int(match[2] or match[1])
+    first, last = int(match[2]), int(match[3] or match[2])
     if first < 1:
         raise ValueError(f"turns are counted from 1; got {text!r}")
     if last < first:

@@ -24,8 +24,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """What llama-server's flags of the same meaning set. None leaves llama.cpp's own default.
 
     `context`: tokens of all slots together; `batch`, `ubatch`: -b and -ub; `checkpoints`: --ctx-checkpoints, per slot;
-    `checkpoint_min_step`: tokens between two of them; `cache_ram`: MiB; `similarity`: -sps, 0 to 1. One thread, because
-    more of them wait for each other by spinning: with a busy client on the last core, two are ten times slower than one.
+    `checkpoint_min_step`: tokens between two of them; `cache_ram`: MiB; `similarity`: -sps, 0 to 1. `threads`: one,
+    because more wait for each other by spinning: with a busy client on the last core, two are ten times slower.
     """
 
     slots: Count = 12

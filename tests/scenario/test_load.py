@@ -143,6 +143,8 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
          "x.yaml:5: callers.warm.count: too large a number; got 9223372036854775808"),
         ("count: 4", "count: " + "9" * 5000, "x.yaml:5: callers.warm.count: too large a number; got " + "9" * 60),
         ("server:", "fit: long\nserver:", "x.yaml:7: fit: expected a whole number, 1 or more, or null; got 'long'"),
+        ("server:", "baseline: {replies: 1}\nserver:",
+         "x.yaml:7: baseline.replies: expected 2 or more, since the first is dropped, or 0 for no baseline; got 1"),
         ("server:", "baseline: {replies: -1}\nserver:",
          "x.yaml:7: baseline.replies: expected a whole number, 0 or more; got -1"),
         # times
@@ -173,7 +175,7 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("server:", "sweep: {fit: 4}\nserver:", "x.yaml:7: sweep.fit: expected a list; got 4"),
         # turns
         ("cache: warm", "turns: first", "x.yaml:6: callers.warm.turns: "
-         "expected last, all, a turn such as 40, or turns such as 40-42; got 'first'"),
+         "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got 'first'"),
         ("cache: warm", "turns: 1-4", "x.yaml:6: callers.warm.turns: "
          "turn 1 has no history to be warm with: start at turn 2, or take cache: cold; got '1-4'"),
         # the server's limits, and what has to fit in it
@@ -467,7 +469,7 @@ scenarios = st.builds(
         Server, slots=st.integers(12, 64), kv_unified=st.booleans(), similarity=st.none() | st.floats(0, 1)
     ),
     fit=st.none() | st.integers(1, 2**63 - 1),
-    baseline=st.builds(Baseline, replies=st.integers(0, 9), slot=st.none() | st.integers(0, 11)),
+    baseline=st.builds(Baseline, replies=st.sampled_from([0, 2, 3, 9]), slot=st.none() | st.integers(0, 11)),
     seed=st.integers(1 - 2**63, 2**63 - 1),
     reply=st.just("recorded") | st.builds(FreeReply, free=st.integers(1, 999)),
     request=st.dictionaries(texts.map("r_{}".format), free, max_size=3),

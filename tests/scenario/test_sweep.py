@@ -164,5 +164,5 @@ def test_a_scenario_made_in_code_is_checked_too() -> None:
         points(made)
     assert str(raised.value) == (
         "scenario: sweep: callers.warm.turns: "
-        "expected last, all, a turn such as 40, or turns such as 40-42; got 'first'"
+        "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got 'first'"
     )

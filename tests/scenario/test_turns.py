@@ -10,6 +10,10 @@ from loadsim.scenario.turns import parse_turns
     [
         ("last", "warm", [76]),
         ("last", "cold", [76]),
+        ("last 1", "warm", [76]),
+        ("last 3", "warm", [74, 75, 76]),
+        ("last 75", "warm", list(range(2, 77))),
+        ("last 76", "cold", list(range(1, 77))),
         ("40", "warm", [40]),
         ("40-42", "warm", [40, 41, 42]),
         ("74-75", "warm", [74, 75]),
@@ -29,16 +33,19 @@ def test_turns_of_a_call_of_75(text: str, cache: Literal["warm", "cold"], turns:
     [
         ("76", "warm", "turns 76 are not all in the recording, which has turns 1-75"),
         ("74-76", "cold", "turns 74-76 are not all in the recording, which has turns 1-75"),
+        ("last 76", "warm", "turns last 76 begin before turn 2 of the recording, which has turns 1-75"),
+        ("last 77", "cold", "turns last 77 begin before turn 1 of the recording, which has turns 1-75"),
+        ("last 0", "warm", "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got 'last 0'"),
         ("42-40", "warm", "the first turn is after the last one; got '42-40'"),
         ("0", "cold", "turns are counted from 1; got '0'"),
         ("0-4", "warm", "turns are counted from 1; got '0-4'"),
         ("1", "warm", "turn 1 has no history to be warm with: start at turn 2, or take cache: cold; got '1'"),
         ("1-4", "warm", "turn 1 has no history to be warm with: start at turn 2, or take cache: cold; got '1-4'"),
-        ("first", "warm", "expected last, all, a turn such as 40, or turns such as 40-42; got 'first'"),
-        ("-4", "warm", "expected last, all, a turn such as 40, or turns such as 40-42; got '-4'"),
-        ("4-", "warm", "expected last, all, a turn such as 40, or turns such as 40-42; got '4-'"),
-        ("4 - 6", "warm", "expected last, all, a turn such as 40, or turns such as 40-42; got '4 - 6'"),
-        ("", "warm", "expected last, all, a turn such as 40, or turns such as 40-42; got ''"),
+        ("first", "warm", "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got 'first'"),
+        ("-4", "warm", "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got '-4'"),
+        ("4-", "warm", "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got '4-'"),
+        ("4 - 6", "warm", "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got '4 - 6'"),
+        ("", "warm", "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got ''"),
     ],
 )
 def test_anything_else_says_what_is_allowed(text: str, cache: Literal["warm", "cold"], error: str) -> None:
@@ -54,5 +61,5 @@ def test_a_recording_of_one_turn_has_none_to_be_warm_in() -> None:
 
 
 def test_a_number_of_thousands_of_digits_is_no_turn() -> None:
-    with pytest.raises(ValueError, match=r"^expected last, all"):
+    with pytest.raises(ValueError, match=r"^expected last, last 3, all"):
         parse_turns("9" * 5000, 75, "warm")
