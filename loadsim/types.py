@@ -1,12 +1,16 @@
 """The structs that rooms pass to each other. Times are seconds, tokens are the server's count."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 Kind = Literal["extension", "rewind", "full_hit", "cold"]
 Outcome = Literal["ok", "cut", "superseded", "error", "empty", "timeout"]
 RowName = Literal["baseline", "load", "warm", "probe"]
+CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"]
+Count = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
 
 
 class BadInput(Exception):
@@ -20,22 +24,23 @@ class RunStopped(Exception):
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How loadsim starts a server of its own. The names are llama-server's flags in words.
 
-    `context` is the sum over all slots (`-c`), in tokens; `cache_ram` is in MiB. None: llama.cpp's default.
+    `context` is the sum over all slots (`-c`), in tokens; `cache_ram` is in MiB. None: llama.cpp's default. `threads`
+    is one because more wait for each other by spinning: beside a busy client on two cores, two are ten times slower.
     """
 
-    slots: int = 12
-    context: int = 393216
-    batch: int = 2048
-    ubatch: int = 2048
-    checkpoints: int = 32
-    checkpoint_min_step: int | None = None
-    cache_ram: int = 0
+    slots: Count = 12
+    context: Annotated[int, Meta(ge=1, lt=1 << 31)] = 393216
+    batch: Count = 2048
+    ubatch: Count = 2048
+    checkpoints: Natural = 32
+    checkpoint_min_step: Natural | None = None
+    cache_ram: Annotated[int, Meta(ge=-1)] = 0
     cache_idle_slots: bool = False
     kv_unified: bool = False
-    cache_type_k: str = "f16"
-    cache_type_v: str = "f16"
-    similarity: float | None = None
-    threads: int | None = None
+    cache_type_k: CacheType = "f16"
+    cache_type_v: CacheType = "f16"
+    similarity: Annotated[float, Meta(ge=0, le=1)] | None = None
+    threads: Count = 1
 
 
 class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):

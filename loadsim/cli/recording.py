@@ -24,7 +24,7 @@ from ..run import run
 from ..server import embedded
 from ..server.http import HttpServer
 from ..server.process import StartError
-from ..types import RunStopped
+from ..types import RunStopped, ServerSettings
 from .scenario import KEY
 
 
@@ -100,7 +100,7 @@ async def served(url: str | None) -> AsyncIterator[str]:
         return
     with TemporaryDirectory() as folder:
         try:
-            process = await embedded.start(embedded.Settings(slots=1, context=4096), Path(folder) / "server.log")
+            process = await embedded.start(ServerSettings(slots=1, context=4096), Path(folder) / "server.log")
         except (StartError, TimeoutError) as error:
             said = str(error).strip().splitlines() or ["no answer in time"]
             raise RunStopped(f"the embedded server did not start: {said[-1].strip()}") from None

@@ -55,6 +55,10 @@ def check_server(info: ServerInfo, scenario: Scenario) -> None:
     wanted = scenario.request.get("model")
     if wanted is not None and info.models and wanted not in info.models:
         raise BadInput(f"request.model: the server has no {wanted!r}; it has {', '.join(info.models)}")
+    slot = scenario.baseline.slot
+    if slot is not None and info.slots is not None and slot >= info.slots:
+        # llama-server takes a number out of range for none, and says nothing.
+        raise BadInput(f"baseline.slot: the server has slots 0 to {info.slots - 1}; got {slot}")
     if info.slots is None and scenario.reply == "recorded":
         raise BadInput(
             f"reply: recorded needs a server that counts tokens, and {info.url} has no /tokenize: "

@@ -60,7 +60,7 @@ async def _server(scenario: Scenario, folder: Path, key: str | None) -> AsyncIte
         return
     settings = {name: getattr(scenario.server, name) for name in ServerSettings.__struct_fields__}
     try:
-        process = await embedded.start(embedded.Settings(**settings), folder / LOG, key)
+        process = await embedded.start(ServerSettings(**settings), folder / LOG, key)
     except embedded.MissingPackagesError as error:
         raise BadInput(f"server.url: {error}; or name a server with --url") from None
     except (StartError, TimeoutError) as error:

@@ -74,7 +74,7 @@ def first_token(summary: PointSummary) -> Table:
 
 
 def speech(summary: PointSummary) -> Table:
-    """How fast replies came once they had begun: gaps in ms, tokens/s of a caller and of all, shares of one caller's."""
+    """How fast replies came once they had begun; shares are of one caller's rate."""
     table = _table(
         "speech",
         "gap, ms\np50",

@@ -34,9 +34,6 @@ SET_BY = {
 
 _URL = re.compile(r"(?i:https?)://(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)(:[0-9]{1,5})?(/[^\s?#@]*)?")
 _SECRET = re.compile(r"(.*_)?(api_?key|authorization|password|secret)|((access|auth|bearer|hf)_?)?token")
-_LEAST = dict.fromkeys(("slots", "batch", "ubatch", "threads"), 1)
-_LEAST |= {"checkpoints": 0, "checkpoint_min_step": 0, "cache_ram": -1}
-_CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
 
 Problem = tuple[str, str]
 """A dotted key and what is wrong with it."""
@@ -87,15 +84,6 @@ def _settings(server: Server) -> Iterator[Problem]:
             meant = f"http://{server.url}"
             hint = f"; did you mean {meant}?" if _URL.fullmatch(meant) else ""
             yield "server.url", f"expected http://host[:port][/path], https://... or embedded; got {server.url!r}{hint}"
-    for key, least in _LEAST.items():
-        value = getattr(server, key)
-        if value is not None and value < least:
-            yield f"server.{key}", f"expected a whole number, {least} or more; got {value}"
-    for key in ("cache_type_k", "cache_type_v"):
-        if getattr(server, key) not in _CACHE_TYPES:
-            yield f"server.{key}", f"expected one of {', '.join(_CACHE_TYPES)}; got {getattr(server, key)!r}"
-    if server.similarity is not None and not 0 <= server.similarity <= 1:
-        yield "server.similarity", f"expected a number, 0 to 1; got {server.similarity:g}"
 
 
 def _fitting(scenario: Scenario) -> Iterator[Problem]:

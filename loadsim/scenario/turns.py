@@ -10,8 +10,9 @@ PATTERN = r"last(?: ([1-9][0-9]*))?|all|([0-9]+)(?:-([0-9]+))?"
 def parse_turns(text: str, spoken: int, cache: Literal["warm", "cold"]) -> range:
     """The turn numbers, from 1, that `text` means for a recording of `spoken` turns.
 
-    `last` is the fresh message after the recorded call, turn `spoken` + 1, and `last 3` the two turns before it as well;
-    `all` leaves out turn 1 for warm callers, who have no history in their slot before it. Raises ValueError that names what is allowed.
+    `last` is the fresh message after the recorded call, turn `spoken` + 1, and `last 3` the two turns before it too;
+    `all` leaves out turn 1 for warm callers, who have no history in their slot before it. Raises ValueError that names
+    what is allowed.
     """
     first, last = bounds(text, cache)
     if text.startswith("last"):

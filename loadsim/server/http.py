@@ -73,7 +73,9 @@ class HttpServer:
         if self.extras:
             body |= {"timings_per_token": True, "cache_prompt": True}
             # Who leaves the choice to the server wants to know what it chose.
-            body |= {"verbose": True} if request.slot is None else {"id_slot": request.slot}
+            body |= (
+                {"verbose": True, "response_fields": ["id_slot"]} if request.slot is None else {"id_slot": request.slot}
+            )
         return msgspec.json.encode(body | request.fields)
 
     async def _converse(self, reply: Reply, request: ChatRequest) -> None:

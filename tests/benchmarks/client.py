@@ -11,6 +11,7 @@ What is held against the server's log of its real writes:
 - mean gap: the client's over the server's;
 - in flight: the most requests that the server had at once.
 CPU is the client process's own over the load. A caller alone costs more per token: little comes in one wake-up.
+On a machine that does other work only `--realtime` figures mean anything, and CPU still suffers from cold caches.
 Exit code 1 if loadsim's row misses a limit.
 """
 
@@ -259,6 +260,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.client", description=__doc__)
     parser.add_argument("--callers", default="1,100,500")
     parser.add_argument("--requests", type=int, default=100, help="at least so many a row")
+    parser.add_argument("--realtime", action="store_true", help="run before everybody else; needs the right to")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--cpu", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -271,6 +273,8 @@ def main() -> int:
         ) as output:  # under PYTHONUNBUFFERED sys.stdout's own writes can be partial
             output.write(msgspec.json.encode(seen))
         return 0
+    if arguments.realtime:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))  # server and clients inherit it
     counts = [int(count) for count in arguments.callers.split(",")]
     server_core, client_core = cores()
     command = [sys.executable, "-m", "tests.truth", f"slots={max(counts)}", f"tokens={TOKENS}"]
@@ -279,6 +283,8 @@ def main() -> int:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         url = json.loads(server.stdout.readline())["url"]
+        print(f"{os.cpu_count()} cores, load average before: {os.getloadavg()[0]:.1f}", end="")
+        print(", real-time priority" if arguments.realtime else "")
         print(HEAD)
         for callers in counts:
             # Two rounds at least: only then does every caller meet all the others.

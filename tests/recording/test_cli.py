@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from loadsim.cli import cli
 from loadsim.recording.model import Recording, Reply, Utterance
 from loadsim.server import embedded
-from loadsim.types import BadInput, RunStopped
+from loadsim.types import BadInput, RunStopped, ServerSettings
 
 from .calls import call, turn, with_tool
 
@@ -79,7 +79,7 @@ def test_show_counts_with_the_embedded_server(here: Path) -> None:
 
 def test_show_counts_with_a_server_of_yours(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with asyncio.Runner() as runner:
-        settings = embedded.Settings(slots=1, context=4096)
+        settings = ServerSettings(slots=1, context=4096)
         process = runner.run(embedded.start(settings, here / "server.log", "secret"))
         url = process.ready["url"]
         try:

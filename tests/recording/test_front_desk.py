@@ -18,6 +18,7 @@ from loadsim.recording.model import Recording
 from loadsim.recording.show import Tokens, measure, rows
 from loadsim.server import embedded
 from loadsim.server.http import HttpServer
+from loadsim.types import ServerSettings
 
 CALL = load("front_desk")
 PROMPT = 10_369  # the length of the article's call-1
@@ -51,7 +52,7 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counts]:
         return server
 
     with asyncio.Runner() as runner:
-        settings = embedded.Settings(slots=1, context=4096)
+        settings = ServerSettings(slots=1, context=4096)
         process = runner.run(embedded.start(settings, tmp_path_factory.mktemp("front_desk") / "server.log"))
         server = runner.run(connect(process.ready["url"]))
         yield Counts(runner, server)

@@ -65,7 +65,7 @@ def test_every_key_is_read() -> None:
     text = """\
 recording: calls/b.json
 fit: 2_000
-server: {url: "http://gpu-box:8080/v1", slots: 64, context: 16384, cache_idle_slots: true, similarity: 1, threads: null}
+server: {url: "http://gpu-box:8080/v1", slots: 64, context: 16384, cache_idle_slots: true, similarity: 1, threads: 2}
 callers:
   warm: {count: 4, start: 6 s, every: 1.5s, cache: cold, turns: 40-42, slots: spread}
   1: {count: +1, start: together, every: 0, turns: 40}
@@ -80,7 +80,9 @@ timeout: {silence: 800 ms}
     assert read(text) == Scenario(
         recording="calls/b.json",
         fit=2000,
-        server=Server(url="http://gpu-box:8080/v1", slots=64, context=16384, cache_idle_slots=True, similarity=1.0),
+        server=Server(
+            url="http://gpu-box:8080/v1", slots=64, context=16384, cache_idle_slots=True, similarity=1.0, threads=2
+        ),
         callers={
             "warm": Group(count=4, start=Start(6), every=Duration(1.5), cache="cold", turns="40-42", slots="spread"),
             "1": Group(count=1, turns="40"),
@@ -166,8 +168,8 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("a.json", "[a.json]", "x.yaml:2: recording: expected text; got a list"),
         ("a.json", "' '", "x.yaml:2: recording: expected a file of recordings/, or a path; got ' '"),
         ("  slots: 8", "  kv_unified: on", "x.yaml:8: server.kv_unified: expected true or false; got on"),
-        ("  slots: 8", "  similarity: high", "x.yaml:8: server.similarity: expected a number, or null; got 'high'"),
-        ("  slots: 8", "  similarity: 1.5", "x.yaml:8: server.similarity: expected a number, 0 to 1; got 1.5"),
+        ("  slots: 8", "  similarity: high", "x.yaml:8: server.similarity: expected a number, 0 to 1, or null; got 'high'"),
+        ("  slots: 8", "  similarity: 1.5", "x.yaml:8: server.similarity: expected a number, 0 to 1, or null; got 1.5"),
         ("  slots: 8", "  similarity: 1e999", "x.yaml:8: server.similarity: too large a number; got 1e999"),
         ("\n  slots: 8", " 8", "x.yaml:7: server: expected keys (batch, cache_idle_slots, cache_ram, cache_type_k, "
          "cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, similarity, slots, threads, ubatch, "
@@ -183,7 +185,7 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("slots: 8", "ubatch: 0", "x.yaml:8: server.ubatch: expected a whole number, 1 or more; got 0"),
         ("slots: 8", "cache_ram: -2", "x.yaml:8: server.cache_ram: expected a whole number, -1 or more; got -2"),
         ("slots: 8", "cache_type_k: q3", "x.yaml:8: server.cache_type_k: expected one of "
-         "f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0; got 'q3'"),
+         "bf16, f16, f32, q4_0, q4_1, q5_0, q5_1, q8_0; got 'q3'"),
         ("slots: 8", "slots: 3", "x.yaml:5: callers.warm.count: "
          "4 callers need 4 slots; the server has 3: lower callers.warm.count or raise server.slots"),
         ("  warm:\n", "  cold: {count: 5}\n  warm:\n", "x.yaml:4: callers.cold.count: "

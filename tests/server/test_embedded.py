@@ -21,9 +21,9 @@ import pytest
 import uvloop
 
 from loadsim.server import embedded, process
-from loadsim.server.embedded import Settings
+from loadsim.types import ServerSettings
 
-SMALL = Settings(slots=2, context=8192)
+SMALL = ServerSettings(slots=2, context=8192)
 ROOT = Path(embedded.__file__).parents[2]
 
 HISTORY = 10_371  # tokens, as in the lab's runs
@@ -51,7 +51,7 @@ def listens(url: str) -> bool:
         return probe.connect_ex((address.hostname or "", address.port or 0)) == 0
 
 
-def serve(settings: Settings, log: Path, use: Callable[[str], Any]) -> Any:
+def serve(settings: ServerSettings, log: Path, use: Callable[[str], Any]) -> Any:
     """What `use` makes of a server's address."""
 
     async def main() -> Any:
@@ -182,14 +182,14 @@ def test_a_wrong_key_is_refused_and_the_key_is_in_no_command_line(tmp_path: Path
 
 def test_settings_that_llama_cpp_refuses_are_told_in_its_words(tmp_path: Path) -> None:
     with pytest.raises(process.StartError, match=r"n_seq_max must be <= 256[^$]*please check the input params"):
-        serve(Settings(slots=300), tmp_path / "log", print)
+        serve(ServerSettings(slots=300), tmp_path / "log", print)
     with pytest.raises(process.StartError, match=r"SIGABRT[^$]*GGML_ASSERT"):
-        serve(Settings(context=4096, batch=1), tmp_path / "log", print)
+        serve(ServerSettings(context=4096, batch=1), tmp_path / "log", print)
 
 
 def test_settings_out_of_range_start_nothing(tmp_path: Path) -> None:
     with pytest.raises(msgspec.ValidationError, match=r"`int` >= 1 - at `\$.slots`"):
-        serve(Settings(slots=0), tmp_path / "log", print)
+        serve(ServerSettings(slots=0), tmp_path / "log", print)
     assert not (tmp_path / "log").exists()
 
 
@@ -220,7 +220,7 @@ def test_a_cut_restores_where_the_lab_saw_it(tmp_path: Path, ubatch: int, restor
             found.append(cached(url, whole[:-replaced] + prompt(replaced, 3)))
         return found
 
-    found = serve(Settings(ubatch=ubatch), tmp_path / "log", edits)
+    found = serve(ServerSettings(ubatch=ubatch), tmp_path / "log", edits)
     assert found[:3] == [0, HISTORY, restored]
     assert found[4] == HISTORY - 4
 
@@ -232,7 +232,7 @@ def test_without_checkpoints_only_an_extension_is_reused(tmp_path: Path) -> None
         prompts = [warm, warm + prompt(24, 2), warm + prompt(24, 2), warm + prompt(24, 3)]
         return [cached(url, tokens) for tokens in prompts]
 
-    assert serve(Settings(slots=2, context=16384, checkpoints=0), tmp_path / "log", ask) == [0, 3000, 0, 0]
+    assert serve(ServerSettings(slots=2, context=16384, checkpoints=0), tmp_path / "log", ask) == [0, 3000, 0, 0]
 
 
 def test_the_settings_arrive(tmp_path: Path) -> None:

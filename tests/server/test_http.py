@@ -385,7 +385,7 @@ def test_the_body_is_json_that_decodes_to_what_was_asked() -> None:
         server = HttpServer("http://127.0.0.1:1")
         odd = [{"role": "user", "content": 'quotes " and \N{GRINNING FACE} and \x00'}]
         body = msgspec.json.decode(server.body(ChatRequest(messages=odd, fields={"seed": 4})))
-        assert (body["messages"], body["seed"], body["verbose"]) == (odd, 4, True)
+        assert (body["messages"], body["seed"], body["response_fields"]) == (odd, 4, ["id_slot"])
         await server.close()
 
     run(main())

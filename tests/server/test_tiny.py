@@ -20,6 +20,7 @@ from loadsim.recording.messages import answer_messages, prompt_messages
 from loadsim.recording.model import Recording
 from loadsim.server import embedded
 from loadsim.server.tiny import bpe, model
+from loadsim.types import ServerSettings
 
 RECORDING = msgspec.json.decode(shipped.find("recordings", "front_desk").read_bytes(), type=Recording)
 TOOLS = list(RECORDING.tools)
@@ -39,7 +40,7 @@ class Asker:
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
-    settings = embedded.Settings(slots=2, context=65536)
+    settings = ServerSettings(slots=2, context=65536)
     with asyncio.Runner() as runner:
         server = runner.run(embedded.start(settings, tmp_path_factory.mktemp("tiny") / "server.log"))
         yield Asker(server.ready["url"])
