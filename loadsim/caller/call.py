@@ -1,5 +1,6 @@
 """One caller: asks, listens, and leaves a row for each request."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,9 @@ from ..server.api import Reply, Server
 from ..types import ChatRequest, Kind, RequestRow
 from .kinds import kind
 from .speech import clause
+
+# A connection is opened this long before its request is due. Servers close one that says nothing for some seconds.
+CONNECT_S = 0.5
 
 Emit = Callable[[RequestRow, Reply], None]
 
@@ -37,10 +41,14 @@ class Caller(msgspec.Struct, kw_only=True):
         expects: frozenset[Kind],
         **labels: Any,
     ) -> RequestRow:
-        """Send one request and listen to its end; `emit` gets the row. `origin` is the run's start in loop time.
+        """Wait until a request is due, send it and listen to its end; `emit` gets the row.
 
-        `expects`: the kinds that the scenario plans for this prompt; empty: any. `labels`: the row's other fields.
+        `origin`: the run's start in loop time. `expects`: the kinds that the scenario plans for this prompt; empty:
+        any. `labels`: the row's other fields.
         """
+        loop = asyncio.get_running_loop()
+        if request.due is not None and (early := request.due - CONNECT_S - loop.time()) > 0:
+            await asyncio.sleep(early)
         reply = server.chat(request, clause)
         try:
             await reply.ended.wait()

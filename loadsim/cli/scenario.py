@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -64,23 +65,22 @@ async def record(wanted: Scenario, recording: Recording, folder: Path, console: 
     origin = asyncio.get_running_loop().time()
     recorder = Recorder(folder, origin, text)
     progress = Progress()
-    ended: Ended = "stopped"
-    why: str | None = None
     try:
         with LiveView(console, progress):
             await run_scenario(wanted, recording, recorder, progress, origin, os.environ.get(KEY))
-        ended = "complete"
-    except asyncio.CancelledError:
-        ended, why = "interrupted", "stopped by hand"
-        raise
-    except (BadInput, RunStopped) as error:
-        why = str(error)
-        raise
     except BaseException as error:
-        why = f"{type(error).__name__}: {error}"
+        recorder.close(*_end(error))
+        if isinstance(error, BadInput):
+            shutil.rmtree(folder)  # it never began, and the folder was empty
         raise
-    finally:
-        recorder.close(ended, why)
+    recorder.close("complete")
+
+
+def _end(error: BaseException) -> tuple[Ended, str]:
+    """How a run ended that did not complete, and why."""
+    if isinstance(error, asyncio.CancelledError):
+        return "interrupted", "stopped by hand"
+    return "stopped", str(error) if isinstance(error, BadInput | RunStopped) else f"{type(error).__name__}: {error}"
 
 
 def show(folder: Path, console: Console) -> bool:

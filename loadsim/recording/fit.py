@@ -9,11 +9,14 @@ The rule, the same for any tokenizer:
 
 from collections.abc import Awaitable, Callable
 from itertools import cycle, islice
+from typing import TypeVar
 
 import msgspec
 
 from ..types import BadInput
-from .model import Recording, Turn, Utterance
+from .model import Recording, Reply, Turn, Utterance
+
+Said = TypeVar("Said", Utterance, Reply)
 
 Count = Callable[[Recording], Awaitable[int]]
 """The tokens of a recording's prompt up to its last caller message, generation prompt included."""
@@ -66,11 +69,11 @@ def _earlier(turn: Turn, seconds: float) -> Turn:
         return turn
     replace = msgspec.structs.replace
 
-    def moved(said: Utterance) -> Utterance:
+    def moved(said: Said) -> Said:
         return replace(said, start=round(said.start - seconds, 6), end=round(said.end - seconds, 6))
 
-    agent = replace(turn.agent, start=round(turn.agent.start - seconds, 6), end=round(turn.agent.end - seconds, 6))
-    return replace(turn, caller=moved(turn.caller), agent=agent, backchannels=tuple(map(moved, turn.backchannels)))
+    murmurs = tuple(map(moved, turn.backchannels))
+    return replace(turn, caller=moved(turn.caller), agent=moved(turn.agent), backchannels=murmurs)
 
 
 async def _trimmed(recording: Recording, count: Count, target: int, tokens: int) -> tuple[Recording, int]:

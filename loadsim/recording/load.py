@@ -92,7 +92,8 @@ def _reason(path: Path, raw: bytes, error: Exception) -> BadInput:
 
 
 def _row(raw: bytes, at: int) -> str:
-    return f"line {raw.count(bytes([10]), 0, at) + 1}"
+    line = raw.count(b"\n", 0, at) + 1
+    return f"line {line}"
 
 
 def _place(steps: list[str]) -> str:

@@ -123,9 +123,8 @@ def remarks(summary: PointSummary, run: Run) -> Iterator[str]:
         if who.clocks_differ:
             yield f"  {who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"
     for who in summary.load:
-        moved = "" if who.moves is None else f"; {who.slots_used} slots used, {who.moves} moves between turns"
-        if who.again or moved:
-            yield f"{who.name}: {who.again:,} prompt tokens evaluated again{moved}"
+        moved = "" if who.moves is None else f"; {who.slots_used} slots used, {who.moves} moves to another slot"
+        yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, of which {who.new:,} were new{moved}"
     yield _delivered(summary, run)
 
 

@@ -14,6 +14,9 @@ from .tokens import decode_rate, gaps, median_gap_rate, percentile, window_rate
 TOO_MANY_ERRORS = 0.05
 ANSWERED = ("ok", "empty", "cut")
 
+Places = dict[tuple[int, str, int], int | None]
+"""The slot of each caller: by repeat, group and number."""
+
 
 class Spread(msgspec.Struct, frozen=True):
     """p50, p95 and the largest of a pool of samples."""
@@ -28,8 +31,9 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
 
     Figures are over `rows`, the answered ones of the planned kind, of `planned_rows` in all; `kinds`, `outcomes` and
     `errors` count every row, `unplanned` those of a kind that was not planned. `total` is tokens/s of all callers while
-    all are speaking, the median over repeats. `prompt`: whole prompts; `again`: prompt tokens evaluated beyond those
-    really new to the slot.
+    all are speaking, the median over repeats. `prompt`: tokens of whole prompts; `evaluated`, `new`: prompt tokens
+    evaluated in all, and those of them that were new to the call. `moves`: how often a turn was served by another slot
+    than the caller's one before it, its warm row's at first.
     """
 
     name: str
@@ -49,7 +53,8 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     total: float | None
     cache_n: tuple[int, int] | None
     prompt: tuple[int, int] | None
-    again: int
+    evaluated: int
+    new: int
     slots_used: int | None
     moves: int | None
     kinds: dict[str, int]
@@ -92,25 +97,25 @@ def in_headline(row: RequestRow) -> bool:
 
 
 def summarize(rows: Iterable[RequestRow]) -> list[PointSummary]:
-    """A summary per load point, in the order of their first rows; warm rows are left out."""
+    """A summary per load point that has a measured row, in the order of their first rows."""
     points: dict[str, list[RequestRow]] = {}
     for row in rows:
-        if row.row in ("baseline", "load"):
-            points.setdefault(row.point, []).append(row)
-    return [_point(name, found) for name, found in points.items()]
+        points.setdefault(row.point, []).append(row)
+    return [_point(name, found) for name, found in points.items() if any(row.row != "warm" for row in found)]
 
 
 def _point(name: str, rows: list[RequestRow]) -> PointSummary:
     alone = [row for row in rows if row.row == "baseline" and row.number != 0]
     load = [row for row in rows if row.row == "load"]
+    warm = {(row.repeat, row.group, row.caller): row.slot for row in rows if row.row == "warm"}
     groups = {row.group: None for row in load}
     clean = [row for row in alone if in_headline(row)]
     return PointSummary(
         point=name,
-        baseline=_who("one caller", alone) if alone else None,
+        baseline=_who("one caller", alone, {}) if alone else None,
         before=_median(decode_rate(row.token_s) for row in clean if row.side == "before"),
         after=_median(decode_rate(row.token_s) for row in clean if row.side == "after"),
-        load=[_who(group, [row for row in load if row.group == group]) for group in groups],
+        load=[_who(group, [row for row in load if row.group == group], warm) for group in groups],
         shares={
             group: share(clean, [row for row in load if row.group == group and in_headline(row)]) for group in groups
         },
@@ -119,7 +124,7 @@ def _point(name: str, rows: list[RequestRow]) -> PointSummary:
     )
 
 
-def _who(name: str, rows: list[RequestRow]) -> Who:
+def _who(name: str, rows: list[RequestRow], warm: Places) -> Who:
     good = [row for row in rows if in_headline(row)]
     decode = _known(decode_rate(row.token_s) for row in good)
     pooled = np.concatenate([gaps(row.token_s) for row in good]) if good else np.empty(0)
@@ -142,9 +147,10 @@ def _who(name: str, rows: list[RequestRow]) -> Who:
         total=_median(_total([row for row in good if row.repeat == repeat]) for repeat in repeats),
         cache_n=_range(row.cache_n for row in good),
         prompt=_range(_prompt(row) for row in good),
-        again=sum(max((row.prompt_n or 0) - (row.new_tokens or 0), 0) for row in rows),
+        evaluated=sum(row.prompt_n or 0 for row in rows),
+        new=sum(row.new_tokens or 0 for row in rows),
         slots_used=_slots_used(rows),
-        moves=_moves(rows),
+        moves=_moves(rows, warm),
         kinds=dict(Counter(row.kind or "unknown" for row in rows if row.outcome in ANSWERED)),
         unplanned=dict(Counter(row.kind for row in rows if row.planned is False and row.kind is not None)),
         outcomes=dict(Counter(row.outcome for row in rows)),
@@ -201,13 +207,12 @@ def _slots_used(rows: list[RequestRow]) -> int | None:
     return None if None in served else len(served)
 
 
-def _moves(rows: list[RequestRow]) -> int | None:
-    """How often a caller's turn was served by another slot than its turn before."""
+def _moves(rows: list[RequestRow], warm: Places) -> int | None:
     if any(row.served is None for row in rows):
         return None
-    moved, last = 0, dict[tuple[int, int], int | None]()
+    moved, last = 0, dict(warm)
     for row in sorted(rows, key=lambda row: row.sent_s or 0.0):
-        call = (row.repeat, row.caller)
+        call = (row.repeat, row.group, row.caller)
         moved += call in last and last[call] != row.served
         last[call] = row.served
     return moved

@@ -168,7 +168,7 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("a.json", "[a.json]", "x.yaml:2: recording: expected text; got a list"),
         ("a.json", "' '", "x.yaml:2: recording: expected a file of recordings/, or a path; got ' '"),
         ("  slots: 8", "  kv_unified: on", "x.yaml:8: server.kv_unified: expected true or false; got on"),
-        ("  slots: 8", "  similarity: high", "x.yaml:8: server.similarity: expected a number, 0 to 1, or null; got 'high'"),
+        ("  slots: 8", "  similarity: a", "x.yaml:8: server.similarity: expected a number, 0 to 1, or null; got 'a'"),
         ("  slots: 8", "  similarity: 1.5", "x.yaml:8: server.similarity: expected a number, 0 to 1, or null; got 1.5"),
         ("  slots: 8", "  similarity: 1e999", "x.yaml:8: server.similarity: too large a number; got 1e999"),
         ("\n  slots: 8", " 8", "x.yaml:7: server: expected keys (batch, cache_idle_slots, cache_ram, cache_type_k, "

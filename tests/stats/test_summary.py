@@ -133,8 +133,9 @@ def test_a_missing_value_is_missing_and_not_zero() -> None:
     assert found == (None,) * 7
 
 
-def test_tokens_evaluated_again_are_those_beyond_the_new_ones() -> None:
-    assert summarize([row(prompt_n=260, new_tokens=60), row(caller=1)])[0].load[0].again == 200
+def test_tokens_evaluated_and_those_of_them_that_were_new() -> None:
+    (load,) = summarize([row(prompt_n=260, new_tokens=60), row(caller=1)])[0].load
+    assert (load.evaluated, load.new) == (320, 120)
 
 
 def test_slots_and_moves_of_callers_that_the_server_places() -> None:
@@ -146,6 +147,8 @@ def test_slots_and_moves_of_callers_that_the_server_places() -> None:
     ]
     (load,) = summarize(rows)[0].load
     assert (load.slots_used, load.moves) == (4, 3)
+    warm = [row(row="warm", caller=caller, slot=caller + 1, sent_s=9.0) for caller in served]
+    assert summarize(warm + rows)[0].load[0].moves == 5  # and each left the slot that it was warmed in
     (unknown,) = summarize([row(served=None)])[0].load
     assert (unknown.slots_used, unknown.moves) == (None, None)
 
@@ -179,5 +182,5 @@ def test_clocks_that_differ(server_ms: list[float], differ: bool) -> None:
 
 
 def test_points_come_in_the_order_of_the_run_and_warm_rows_are_left_out() -> None:
-    rows = [row(point="b", row="warm"), row(point="b"), row(point="a"), row(point="b")]
+    rows = [row(point="b", row="warm"), row(point="b"), row(point="a"), row(point="b"), row(point="c", row="warm")]
     assert [(point.point, point.load[0].planned_rows) for point in summarize(rows)] == [("b", 2), ("a", 1)]

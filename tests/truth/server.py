@@ -169,7 +169,7 @@ class Truth:
         else:
             job = Job(body, faults, tokens, entry, connection)
             connection.on_lost = functools.partial(self._lost, job)
-            if self._waiting or not self._start(job, request.received):
+            if not self._start(job, request.received):
                 self._waiting.append(job)
 
     def _start(self, job: Job, now: float) -> bool:

@@ -368,6 +368,18 @@ def test_requests_wait_for_a_slot_in_their_order_and_the_schedule_counts_from_it
     during(test, slots=1)
 
 
+def test_who_waits_for_a_pinned_slot_holds_up_nobody_else() -> None:
+    async def test(truth: Truth) -> None:
+        await asyncio.gather(
+            *(chat(truth, truth_id=name, id_slot=slot) for name, slot in (("a", 0), ("b", 0), ("c", 1)))
+        )
+        entries = {entry.truth_id: entry for entry in truth.log}
+        assert [entries[name].slot for name in "abc"] == [0, 0, 1]
+        assert entries["c"].started_s == entries["c"].received_s
+
+    during(test, slots=2)
+
+
 def test_without_defer_nobody_waits() -> None:
     async def test(truth: Truth) -> None:
         await asyncio.gather(chat(truth), chat(truth))
