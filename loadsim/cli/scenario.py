@@ -11,6 +11,7 @@ import msgspec
 from rich.console import Console
 
 from ..engine.progress import Progress
+from ..engine.run import LOG
 from ..engine.run import run as run_scenario
 from ..recording.load import load as load_recording
 from ..recording.model import Recording
@@ -61,7 +62,7 @@ def scenario(
 
 
 async def record(wanted: Scenario, recording: Recording, folder: Path, console: Console, text: bool) -> None:
-    """Run a scenario into `folder`, and note there how it ended. Input that a server refuses leaves no folder."""
+    """Run a scenario into `folder`, and note there how it ended. A run without a row leaves no folder."""
     origin = asyncio.get_running_loop().time()
     recorder = Recorder(folder, origin, text)
     progress = Progress()
@@ -70,8 +71,9 @@ async def record(wanted: Scenario, recording: Recording, folder: Path, console: 
             await run_scenario(wanted, recording, recorder, progress, origin, os.environ.get(KEY))
     except BaseException as error:
         recorder.close(*_end(error))
-        if isinstance(error, BadInput):
-            shutil.rmtree(folder)  # it never began, and the folder was empty
+        # A run without a row never began; its folder, empty before, goes again, unless a server's log lies in it.
+        if not recorder.rows and not (isinstance(error, RunStopped) and (folder / LOG).exists()):
+            shutil.rmtree(folder)
         raise
     recorder.close("complete")
 

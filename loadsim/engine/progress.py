@@ -10,7 +10,7 @@ from ..server.api import Reply
 class Progress(msgspec.Struct, kw_only=True):
     """What the engine is at. `done` and `total` count the rows of the repeats; `tokens` those of ended replies."""
 
-    phase: str = "starting"
+    phase: str = "starting the server"
     point: str = ""
     repeat: int = 0
     repeats: int = 0

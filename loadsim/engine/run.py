@@ -45,7 +45,7 @@ async def run(
             fitted, plans = await _prepare(server, scenario, recording, recorder, progress, process)
             await _measure(server, fitted, plans, recorder, progress, origin)
         except RunStopped as stopped:
-            if process is not None and process.returncode is not None:
+            if process is not None and await _has_ended(process):
                 raise RunStopped(f"the embedded server is gone ({stopped}); see {recorder.path / LOG}") from None
             raise
         finally:
@@ -70,6 +70,14 @@ async def _server(scenario: Scenario, folder: Path, key: str | None) -> AsyncIte
         yield str(process.ready["url"]), process
     finally:
         await asyncio.shield(process.stop())
+
+
+async def _has_ended(process: Process) -> bool:
+    """Whether it is gone; its connections close a moment before we hear of it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await process.ended()
+    return process.returncode is not None
 
 
 async def _prepare(

@@ -37,27 +37,24 @@ class LiveView:
     def _draw(self) -> None:
         progress = self._progress
         if self._live is not None:
-            self._live.update(Text(self._line(), no_wrap=True, overflow="ellipsis"), refresh=True)
-        else:
-            seen = (progress.point, progress.repeat, progress.phase)
-            if seen != self._seen:
-                self._seen = seen
-                self._console.print(self._line(), soft_wrap=True, highlight=False)
+            self._live.update(Text(f"{self._where()}, {self._now()}", no_wrap=True, overflow="ellipsis"), refresh=True)
+        elif (seen := (progress.point, progress.repeat, progress.phase)) != self._seen:
+            self._seen = seen
+            self._console.print(self._where(), soft_wrap=True)
         self._timer = self._loop.call_later(EVERY_S, self._draw)
 
-    def _line(self) -> str:
+    def _where(self) -> str:
+        progress = self._progress
+        if not progress.point:
+            return progress.phase
+        left = progress.left(self._loop.time())
+        said = f"{progress.point}, repeat {progress.repeat} of {progress.repeats}: {progress.phase}"
+        return said if left is None else f"{said}, about {left:.0f} s left"
+
+    def _now(self) -> str:
         progress, now = self._progress, self._loop.time()
         (then, before), tokens = self._tokens, progress.tokens_so_far()
         self._tokens = (now, tokens)
         rate = (tokens - before) / (now - then) if now > then else 0.0
         waiting, speaking = progress.callers()
-        left = progress.left(now)
-        where = f"{progress.point}, repeat {progress.repeat} of {progress.repeats}: " if progress.point else ""
-        parts = [
-            f"{where}{progress.phase}",
-            f"{waiting} waiting, {speaking} speaking",
-            f"{number(rate)} tokens/s",
-            f"{progress.errors} errors",
-            *([f"{left:.0f} s left"] if left is not None else []),
-        ]
-        return ", ".join(parts)
+        return f"{waiting} waiting, {speaking} speaking, {number(rate)} tokens/s, {progress.errors} errors"

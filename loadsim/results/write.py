@@ -35,8 +35,8 @@ class Recorder:
     """Writes a run into the folder `path`, which it makes.
 
     `start`: loop time at 0 on the run's clock. `text`: keep the replies' texts. `now`: the clock; None: the running
-    loop's. Raises BadInput where the folder holds something or cannot be written; every later write raises RunStopped,
-    naming the file, where the system refuses it.
+    loop's. `rows`: how many it has written. Raises BadInput where the folder holds something or cannot be written;
+    every later write raises RunStopped, naming the file, where the system refuses it.
     """
 
     def __init__(self, path: Path, start: float, text: bool, now: Callable[[], float] | None = None) -> None:
@@ -49,7 +49,7 @@ class Recorder:
         self._events = Lines(path / "events.jsonl")
         self._log = Lines(path / "histograms.hlog")
         self._histograms = Histograms()
-        self._rows = 0
+        self.rows = 0
         self._written_s = 0.0
         epoch_s = time.time() - self._clock()
         self._facts: dict[str, Any] = {
@@ -78,7 +78,7 @@ class Recorder:
     def row(self, row: RequestRow, text: str | None) -> None:
         """Append a request as it ended, and its reply's text; None: it has none."""
         self._requests.write(_line(row))
-        number, self._rows = self._rows, self._rows + 1
+        number, self.rows = self.rows, self.rows + 1
         for metric, seconds in metrics(row).items():
             self._histograms.record(row.point, row.row, metric, seconds)
         if self._replies is not None and text is not None:

@@ -178,8 +178,16 @@ class Truth:
         slot = self._slots.take(job.tokens, body.id_slot if body.id_slot >= 0 else None, body.cache_prompt)
         if slot is None:
             return False
-        plain = self.options.plain
-        reply = Reply(job.entry.number, body, self.options, job.faults, slot.cache_n, slot.prompt_n, plain)
+        reply = Reply(
+            number=job.entry.number,
+            body=body,
+            schedule=self.options,
+            faults=job.faults,
+            slot=slot.number,
+            cache_n=slot.cache_n,
+            prompt_n=slot.prompt_n,
+            plain=self.options.plain,
+        )
         when = job.start(slot, reply, now)
         if when is None:
             self._ended(job)

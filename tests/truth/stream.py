@@ -35,6 +35,7 @@ class ChatBody(msgspec.Struct, frozen=True):
     cache_prompt: bool = True
     timings_per_token: bool = False
     return_progress: bool = False
+    verbose: bool = False
     truth_id: str | None = None
     truth_fault: Faults | None = None
 
@@ -133,12 +134,13 @@ def _merged(deltas: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class Reply(NamedTuple):
-    """One reply to be streamed: what was asked, what its slot held. `plain`: without llama-server's extras."""
+    """One reply to be streamed: what was asked, its slot and what that held. `plain`: without llama-server's extras."""
 
     number: int
     body: ChatBody
     schedule: Schedule
     faults: Faults
+    slot: int
     cache_n: int
     prompt_n: int
     plain: bool
@@ -209,9 +211,10 @@ class Reply(NamedTuple):
         if self.faults.tool_call_after is not None and finish == "stop":
             finish = "tool_calls"
         choices = [{"finish_reason": finish, "index": 0, "delta": {}}]
+        verbose = {"__verbose": {"id_slot": self.slot}} if self.body.verbose and not self.plain else {}
         extra = {} if self.plain else {"timings": timings(self.schedule, self.cache_n, self.prompt_n, tokens.tokens)}
         if not self.body.usage:
-            return self._event(choices, **extra) + DONE
+            return self._event(choices, **verbose, **extra) + DONE
         usage: dict[str, Any] = {
             "completion_tokens": tokens.tokens,
             "prompt_tokens": self.cache_n + self.prompt_n,
@@ -219,7 +222,7 @@ class Reply(NamedTuple):
         }
         if not self.plain:
             usage["prompt_tokens_details"] = {"cached_tokens": self.cache_n}
-        return self._event(choices) + self._event([], usage=usage, **extra) + DONE
+        return self._event(choices, **verbose) + self._event([], usage=usage, **extra) + DONE
 
 
 GOOD = Faults()

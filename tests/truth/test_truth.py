@@ -185,6 +185,11 @@ def test_without_timings_per_token_only_the_last_chunk_has_them_and_usage_takes_
     assert usage["usage"]["prompt_tokens"] == prompt_tokens == len(tokenize(render(HELLO)))
 
 
+def test_a_verbose_request_learns_its_slot() -> None:
+    answer, _ = one(asked={"id_slot": 3, "verbose": True, "response_fields": ["id_slot"]})
+    assert [event["__verbose"] for event in answer.events if "__verbose" in event] == [{"id_slot": 3}]
+
+
 def test_a_free_reply_ends_with_a_token_that_has_no_text() -> None:
     answer, entry = one()
     assert len(answer.deltas("content")) == 9

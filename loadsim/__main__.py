@@ -1,0 +1,5 @@
+"""`python -m loadsim` is the command."""
+
+from .cli import main
+
+main()
