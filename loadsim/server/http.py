@@ -109,7 +109,7 @@ class HttpServer:
 
         def lost() -> None:
             if reply.outcome is None and not response.content.is_eof():
-                reply.end(now(), "error", f"the connection was lost in mid-reply, after {len(reply.token_s)} tokens")
+                reply.end(now(), "error", f"the connection broke in mid-reply, after {len(reply.token_s)} tokens")
             over.set()
 
         def whole() -> None:

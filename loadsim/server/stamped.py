@@ -7,6 +7,7 @@ handed on, inside `data_received`.
 import asyncio
 import functools
 from collections.abc import Callable
+from typing import cast
 
 import aiohttp
 from aiohttp import StreamReader
@@ -16,55 +17,88 @@ from aiohttp.connector import Connection
 Sink = Callable[[float, bytes], None]
 
 
+class Body(StreamReader):
+    """A body that keeps nothing: its connection's handler passes every piece on as it comes."""
+
+    __slots__ = ()  # so that a reader which aiohttp has made can become one
+
+    _protocol: "StampedHandler"
+
+    def feed_data(self, data: bytes, size: int = 0) -> bool:
+        if data:
+            self._protocol.pass_on(data)
+        return False
+
+    def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
+        """HTTP itself is broken, whether or not the connection still stands."""
+        super().set_exception(exc, *cause)
+        self._protocol.broken()
+
+    def begin_http_chunk_receiving(self) -> None:
+        """HTTP's own chunks mean nothing here."""
+
+    def end_http_chunk_receiving(self) -> None:
+        """As above."""
+
+
 class StampedHandler(ResponseHandler):
     """A connection that knows when each part of a body arrived (loop time)."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._now = loop.time
+        self._read_at = 0.0
+        self._body: StreamReader | None = None
         self._early: list[tuple[float, int]] = []
         self._sink: Sink | None = None
-        self._body: StreamReader | None = None
         self.headers_at: float | None = None
         self.on_lost: Callable[[], object] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         # Requests leave when they are written, not when the loop has run everybody else's callbacks.
-        if isinstance(transport, asyncio.WriteTransport):
-            transport.set_write_buffer_limits(high=0)
+        cast(asyncio.WriteTransport, transport).set_write_buffer_limits(high=0)
 
     def data_received(self, data: bytes) -> None:
-        if not data:  # aiohttp's own call when reading resumes
-            super().data_received(data)
-            return
-        t = self._now()
+        if data:  # else it is aiohttp's own call when reading resumes
+            self._read_at = self._now()
         super().data_received(data)
-        body = self._body
-        if body is None:
-            body = self._body = self._payload
-            if body is None:
-                return
-            self.headers_at = t
         if self._sink is None:
-            self._early.append((t, body.total_bytes))
-        elif body._buffer:
-            self._sink(t, body.read_nowait())
+            self._note(self._payload)
+
+    def _note(self, body: StreamReader | None) -> None:
+        """Until somebody streams the body, it is kept, and how far it had come at each read."""
+        if self._body is None and body is not None:
+            self._body = body
+            self.headers_at = self._read_at
+        if self._body is not None:
+            self._early.append((self._read_at, self._body.total_bytes))
+
+    def pass_on(self, data: bytes) -> None:
+        """A piece of a streamed body, out of the read that is being parsed."""
+        assert self._sink is not None
+        self._sink(self._read_at, data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self.broken()
+
+    def broken(self) -> None:
+        """Nothing more can come."""
         if self.on_lost is not None:
             self.on_lost()
 
     def stream_to(self, body: StreamReader, sink: Sink) -> None:
-        """Hand what has arrived to `sink`, with its times, and all that will arrive."""
-        at = 0
+        """Hand what has arrived to `sink`, with its times, and from now on all that arrives."""
+        self._sink = sink
         data = body.read_nowait() if body._buffer else b""
+        at = 0
         for t, end in self._early:
             if end > at:
                 sink(t, data[at:end])
                 at = end
-        self._sink = sink
+        if not body.is_eof():
+            body.__class__ = Body
 
 
 class StampedResponse(aiohttp.ClientResponse):

@@ -37,6 +37,10 @@ def test_a_tool_in_openais_form_passes() -> None:
             "function.parameters.properties: expected a schema for each name",
         ),
         (
+            {"type": "function", "function": {"name": "a", "parameters": {"type": "object", "properties": ["b"]}}},
+            "function.parameters.properties: expected a schema for each name",
+        ),
+        (
             {"type": "function", "function": {"name": "a", "parameters": {"type": "object", "required": "b"}}},
             "function.parameters.required: expected a list of names",
         ),
@@ -73,6 +77,11 @@ def test_a_place_inside_is_named() -> None:
     }
     value = {"lines": [{"n": None}, {"n": "x"}]}
     assert list(mismatches(value, schema)) == ['lines[1].n: expected number or null; got "x"']
+
+
+def test_true_is_not_one() -> None:
+    assert list(mismatches(True, {"enum": [1]})) == ["expected one of 1; got true"]
+    assert list(mismatches(1.0, {"enum": [1]})) == []
 
 
 JSON = st.recursive(

@@ -191,10 +191,10 @@ def test_a_call_that_is_too_long_names_the_servers_reason() -> None:
     [
         (Faults(error_after=3), "500: the model gave up"),
         (Faults(end_after=3), "the stream ended in mid-reply, after 3 tokens"),
-        (Faults(close_after=3), "the connection was lost in mid-reply, after 3 tokens"),
-        (Faults(reset_after=3), "the connection was lost in mid-reply, after 3 tokens"),
-        (Faults(close_after=0), "the connection was lost in mid-reply, after 0 tokens"),
-        (Faults(reset_after=0), "the connection was lost in mid-reply, after 0 tokens"),
+        (Faults(close_after=3), "the connection broke in mid-reply, after 3 tokens"),
+        (Faults(reset_after=3), "the connection broke in mid-reply, after 3 tokens"),
+        (Faults(close_after=0), "the connection broke in mid-reply, after 0 tokens"),
+        (Faults(reset_after=0), "the connection broke in mid-reply, after 0 tokens"),
     ],
 )
 def test_a_reply_that_breaks_off_keeps_its_tokens(faults: Faults, said: str) -> None:
@@ -354,6 +354,9 @@ def test_aiohttps_private_names_are_still_there() -> None:
         body = aiohttp.StreamReader(handler, 2**16, loop=asyncio.get_running_loop())
         assert hasattr(body, "_buffer")
         assert hasattr(body, "total_bytes")
+        body.feed_data(b"kept")
+        body.__class__ = stamped.Body  # the reader's slots allow it
+        assert body._protocol is handler
         await session.close()
 
     run(main())
@@ -375,6 +378,31 @@ def test_bytes_that_came_with_the_headers_keep_their_time() -> None:
             server = HttpServer(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
             reply = await say(server)
             assert (reply.outcome, reply.text, reply.token_s) == ("ok", ["Hi"], [reply.headers])
+            await server.close()
+
+    run(main())
+
+
+def test_http_that_breaks_on_an_open_connection_is_an_error_at_once() -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    event = b'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n'
+
+    async def main() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(head)
+            await asyncio.sleep(0.05)
+            writer.write(b"%x\r\n%s\r\n" % (len(event), event))
+            await asyncio.sleep(0.05)
+            writer.write(b"no such size\r\n")
+            await reader.read()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as listener:
+            server = HttpServer(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+            async with asyncio.timeout(5):
+                reply = await say(server)
+            assert (reply.outcome, reply.text) == ("error", ["Hi"])
+            assert reply.error == "the connection broke in mid-reply, after 1 tokens"
             await server.close()
 
     run(main())
