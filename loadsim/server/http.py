@@ -15,7 +15,6 @@ from .stamped import StampedResponse, session
 from .stream import Stream, error_text
 
 WATCH_S = 0.1
-LINGER_S = 1.0
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,18 +104,16 @@ class HttpServer:
             self.live.pop(reply, None)
 
     async def _read(self, reply: Reply, response: StampedResponse) -> None:
-        now, stream, over = self._loop.time, Stream(reply), asyncio.Event()
+        """Fill the reply to its end, whether `[DONE]` comes, the body ends or the connection breaks."""
+        now, stream, handler = self._loop.time, Stream(reply), response.handler
 
         def lost() -> None:
-            if reply.outcome is None and not response.content.is_eof():
+            if not response.content.is_eof():
                 reply.end(now(), "error", f"the connection broke in mid-reply, after {len(reply.token_s)} tokens")
-            over.set()
 
         def whole() -> None:
             stream.finish(now())
-            over.set()
 
-        handler = response.handler
         handler.stream_to(response.content, stream.feed)
         if response.content.is_eof():
             whole()
@@ -127,10 +124,6 @@ class HttpServer:
             response.content.on_eof(functools.partial(self._loop.call_soon, whole))  # type: ignore[arg-type]
             handler.on_lost = functools.partial(self._loop.call_soon, lost)
             await reply.ended.wait()
-            # A finished reply's connection is left to the server to close, within reason.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LINGER_S):
-                    await over.wait()
 
     def _look(self) -> None:
         """The watch over all live replies: end those that have been silent for too long."""

@@ -74,6 +74,9 @@ class StampedHandler(ResponseHandler):
         if self._body is not None:
             self._early.append((self._read_at, self._body.total_bytes))
 
+    def _reschedule_timeout(self) -> None:
+        """aiohttp's own time-outs are off; it need not look at each read."""
+
     def pass_on(self, data: bytes) -> None:
         """A piece of a streamed body, out of the read that is being parsed."""
         assert self._sink is not None

@@ -351,6 +351,7 @@ def test_aiohttps_private_names_are_still_there() -> None:
         assert hasattr(session.connector, "_factory")
         handler = stamped.StampedHandler(asyncio.get_running_loop())
         assert hasattr(handler, "_payload")
+        assert hasattr(aiohttp.client_proto.ResponseHandler, "_reschedule_timeout")
         body = aiohttp.StreamReader(handler, 2**16, loop=asyncio.get_running_loop())
         assert hasattr(body, "_buffer")
         assert hasattr(body, "total_bytes")
