@@ -93,7 +93,7 @@ def speech(summary: PointSummary) -> Table:
             who.name,
             *map(ms, (who.gap.p50, who.gap.p95, who.gap.max)),
             *map(number, (who.decode, who.decode_slowest, who.gap_rate)),
-            *(_mid(share.mean), _mid(share.gap)) if share else ("-", "-"),
+            *(_mid(share.mean.both), _mid(share.gap.both)) if share else ("-", "-"),
             number(who.total),
         )
     return table
@@ -109,10 +109,13 @@ def remarks(summary: PointSummary, run: Run) -> Iterator[str]:
         before, after = number(summary.before), number(summary.after)
         yield f"one caller decodes {before} tokens/s before the load and {after} after it"
     for who in summary.load:
-        share = summary.shares[who.name]
-        if share.mean:
-            sides = f"by the side before {_ratio(share.before)}, after {_ratio(share.after)}"
-            yield f"{who.name}: share {_ratio(share.mean)}; {sides}"
+        for name, sides in (
+            ("share", summary.shares[who.name].mean),
+            ("by 1 / median gap", summary.shares[who.name].gap),
+        ):
+            if sides.both is not None:
+                one_side = f"by the baseline before {_mid(sides.before)}, by the one after {_mid(sides.after)}"
+                yield f"{who.name}: {name} {_ratio(sides.both)}; {one_side}"
     for who in _everyone(summary):
         kinds = counts(who.kinds) or "no answer"
         yield f"{who.name}: {kinds}; {counts(who.outcomes)}; prompt {span(who.prompt)} tokens"
@@ -170,7 +173,7 @@ def _sentence(who: Who, summary: PointSummary) -> str:
     if who.decode is None or who.decode_slowest is None:
         return f"{said}."
     said += f"; each reply then runs at {number(who.decode)} tokens/s"
-    share = summary.shares[who.name].mean
+    share = summary.shares[who.name].mean.both
     if share is not None:
         said += f", {percent(share.mid)} of one caller's rate"
     times = number(who.decode_slowest / VOICE, 2)

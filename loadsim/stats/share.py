@@ -24,24 +24,34 @@ class Ratio(msgspec.Struct, frozen=True):
     n: int
 
 
-class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """`mean` for the mean rate, which holds the neighbours' prefill under a burst, and `gap` for 1 / median gap, which
-    does not; `before` and `after` are `mean` against one side's baseline alone. None where a part is missing."""
+class Sides(msgspec.Struct, frozen=True, kw_only=True):
+    """A share by the baseline on both sides of the load, by the one before and by the one after; None: a part is
+    missing."""
 
-    mean: Ratio | None
-    gap: Ratio | None
+    both: Ratio | None
     before: Ratio | None
     after: Ratio | None
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """`mean` by the mean rate, which holds the neighbours' prefill under a burst; `gap` by 1 / median gap, which does
+    not."""
+
+    mean: Sides
+    gap: Sides
 
 
 def share(alone: Iterable[RequestRow], load: Iterable[RequestRow]) -> Share:
     """The share of each repeat's median caller against the median of the same repeat's one-caller replies."""
     alone, load = list(alone), list(load)
-    return Share(
-        mean=_ratio(alone, load, decode_rate),
-        gap=_ratio(alone, load, median_gap_rate),
-        before=_ratio([row for row in alone if row.side == "before"], load, decode_rate),
-        after=_ratio([row for row in alone if row.side == "after"], load, decode_rate),
+    return Share(mean=_sides(alone, load, decode_rate), gap=_sides(alone, load, median_gap_rate))
+
+
+def _sides(alone: list[RequestRow], load: list[RequestRow], rate: Rate) -> Sides:
+    return Sides(
+        both=_ratio(alone, load, rate),
+        before=_ratio([row for row in alone if row.side == "before"], load, rate),
+        after=_ratio([row for row in alone if row.side == "after"], load, rate),
     )
 
 

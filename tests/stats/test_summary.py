@@ -51,12 +51,9 @@ def test_one_callers_and_the_loads_figures() -> None:
     assert load.decode_slowest == pytest.approx(25.0)
     # the median caller: (50 + 25) / 2 = 37.5 over (100 + 80) / 2 = 90
     share = point.shares["warm"]
-    assert share.mean is not None
-    assert share.mean.mid == pytest.approx(37.5 / 90)
-    assert share.before is not None
-    assert share.before.mid == pytest.approx(0.375)
-    assert share.after is not None
-    assert share.after.mid == pytest.approx(37.5 / 80)
+    for sides in (share.mean, share.gap):  # the gaps are even, so both rates are the same
+        found = [ratio and ratio.mid for ratio in (sides.both, sides.before, sides.after)]
+        assert found == [pytest.approx(37.5 / 90), pytest.approx(37.5 / 100), pytest.approx(37.5 / 80)]
 
 
 def test_total_is_counted_where_all_are_speaking_and_is_no_product() -> None:
@@ -72,7 +69,7 @@ def test_repeats_are_the_samples_of_a_share() -> None:
         rows += [alone(1, "before", 0.01, repeat), *(row(repeat=repeat, caller=i) for i in range(12))]
         for r in rows[-12:]:
             r.token_s = [0.2 + i * step for i in range(5)]
-    share = summarize(rows)[0].shares["warm"].mean
+    share = summarize(rows)[0].shares["warm"].mean.both
     assert share is not None
     assert (share.mid, share.low, share.high, share.n) == (*map(pytest.approx, (0.5, 0.2, 0.5)), 3)
 
@@ -123,7 +120,7 @@ def test_nothing_of_the_planned_kind_is_no_answer() -> None:
     (point,) = summarize([row(kind="cold", planned=False)])
     assert not point.holds
     assert point.load[0].ttft.p50 is None
-    assert point.shares["warm"].mean is None
+    assert point.shares["warm"].mean.both is None
 
 
 def test_a_missing_value_is_missing_and_not_zero() -> None:
