@@ -1,4 +1,4 @@
-"""The view of a run while it goes on: one line that changes on a terminal, a line per phase elsewhere."""
+"""The view of a run while it goes on: two lines that change on a terminal, a line per phase elsewhere."""
 
 import asyncio
 from types import TracebackType
@@ -37,7 +37,8 @@ class LiveView:
     def _draw(self) -> None:
         progress = self._progress
         if self._live is not None:
-            self._live.update(Text(f"{self._where()}, {self._now()}", no_wrap=True, overflow="ellipsis"), refresh=True)
+            view = Text(f"{self._where()}\n{self._now()}", no_wrap=True, overflow="ellipsis")
+            self._live.update(view, refresh=True)
         elif (seen := (progress.point, progress.repeat, progress.phase)) != self._seen:
             self._seen = seen
             self._console.print(self._where(), soft_wrap=True)
