@@ -108,8 +108,7 @@ class HttpServer:
         now, stream, handler = self._loop.time, Stream(reply), response.handler
 
         def lost() -> None:
-            if not response.content.is_eof():
-                reply.end(now(), "error", f"the connection broke in mid-reply, after {len(reply.token_s)} tokens")
+            reply.end(now(), "error", f"the connection broke in mid-reply, after {len(reply.token_s)} tokens")
 
         def whole() -> None:
             stream.finish(now())
@@ -120,7 +119,8 @@ class HttpServer:
         elif not handler.is_connected():
             lost()
         else:
-            # aiohttp tells the end of the body before `data_received` has handed on its last bytes
+            # aiohttp tells the end of the body before `data_received` has handed on its last bytes; a body that ends
+            # with its connection is whole before that is lost.
             response.content.on_eof(functools.partial(self._loop.call_soon, whole))  # type: ignore[arg-type]
             handler.on_lost = functools.partial(self._loop.call_soon, lost)
             await reply.ended.wait()

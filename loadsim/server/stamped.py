@@ -29,11 +29,6 @@ class Body(StreamReader):
             self._protocol.pass_on(data)
         return False
 
-    def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
-        """HTTP itself is broken, whether or not the connection still stands."""
-        super().set_exception(exc, *cause)
-        self._protocol.broken()
-
     def begin_http_chunk_receiving(self) -> None:
         """HTTP's own chunks mean nothing here."""
 
@@ -84,10 +79,6 @@ class StampedHandler(ResponseHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        self.broken()
-
-    def broken(self) -> None:
-        """Nothing more can come."""
         if self.on_lost is not None:
             self.on_lost()
 

@@ -163,6 +163,8 @@ def test_several_turns_each_extend_or_rewind_the_callers_own_prompt(tmp_path: Pa
     rows = [r for r in of(found, "load") if r.repeat == 1 and r.caller == 1]
     # turn 2 calls a tool: a request for the call, one for the reply
     assert [(r.turn, r.step) for r in rows] == [(2, 0), (2, 1), (3, 0), (4, 0)]
+    # the truth server forgets its own replies, so what follows one reuses less than the slot should hold
+    assert [r.kind for r in rows] == ["extension", "rewind", "rewind", "rewind"]
     assert all(r.planned for r in rows)
     due = [r.due_s for r in rows if r.due_s is not None and r.step == 0]
     assert [b - a for a, b in itertools.pairwise(due)] == [pytest.approx(0.15, abs=2e-6)] * 2
@@ -207,6 +209,11 @@ def test_a_model_that_the_server_has_not(tmp_path: Path) -> None:
 def test_too_few_slots(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"^3 callers need 3 slots; the server has 2"):
         measured(tmp_path / "run", {}, slots=2)
+
+
+def test_a_baseline_slot_that_the_server_has_not(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^baseline\.slot: the server has slots 0 to 11; got 12$"):
+        measured(tmp_path / "run", {"baseline": {"replies": 2, "slot": 12}})
 
 
 def test_turns_that_the_recording_has_not(tmp_path: Path) -> None:
