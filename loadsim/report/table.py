@@ -13,7 +13,7 @@ from rich.text import Text
 from ..results.read import Run
 from ..stats.share import Ratio
 from ..stats.summary import TOO_MANY_ERRORS, PointSummary, Who, summarize
-from .words import counts, ms, number, percent, runs, span
+from .words import counts, ms, number, percent, runs, several, span
 
 VOICE = 4.5  # tokens/s that a voice speaks, the article's bar
 LAG_MS = 25.0  # a loop this late blurs gaps that a listener could tell apart
@@ -126,7 +126,11 @@ def remarks(summary: PointSummary, run: Run) -> Iterator[str]:
         if who.clocks_differ:
             yield f"  {who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"
     for who in summary.load:
-        moved = "" if who.moves is None else f"; {who.slots_used} slots used, {who.moves} moves to another slot"
+        moved = (
+            ""
+            if who.moves is None
+            else f"; {several(who.slots_used or 0, 'slot')} used, {several(who.moves, 'move')} to another one"
+        )
         yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, of which {who.new:,} were new{moved}"
     yield _delivered(summary, run)
 
@@ -166,7 +170,8 @@ def _answer(summary: PointSummary, named: bool) -> str:
 
 def _sentence(who: Who, summary: PointSummary) -> str:
     alone = summary.baseline
-    said = f"{who.callers} {who.name} callers hear the first token after {ms(who.ttft.p50)} ms at p50, "
+    hear = "hears" if who.callers == 1 else "hear"
+    said = f"{several(who.callers, f'{who.name} caller')} {hear} the first token after {ms(who.ttft.p50)} ms at p50, "
     said += f"{ms(who.ttft.max)} at most"
     if alone is not None and alone.rows:
         said += f" (one caller alone: {ms(alone.ttft.p50)} ms)"

@@ -41,6 +41,11 @@ def runs(numbers: Iterable[int]) -> str:
     return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts) or "none"
 
 
+def several(n: int, word: str) -> str:
+    """A count with its noun: 1 slot, 12 slots."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
 def counts(of: dict[str, int]) -> str:
     """Counted words: 58 extension, 2 cold."""
     return ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in sorted(of.items(), key=lambda item: -item[1]))

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from loadsim.report.table import holds, render
-from loadsim.report.words import counts, ms, number, percent, runs, span
+from loadsim.report.words import counts, ms, number, percent, runs, several, span
 from loadsim.results.read import Run
 from loadsim.types import RequestRow
 from tests.stats.test_summary import alone, row
@@ -114,4 +114,5 @@ def test_words() -> None:
     assert (ms(0.352), ms(None), percent(0.1094), percent(None)) == ("352", "-", "10.9 %", "-")
     assert (span((5, 5)), span((10_365, 10_369)), span(None)) == ("5", "10,365-10,369", "-")
     assert (runs([0, 1, 2, 5, 7, 8]), runs([])) == ("0-2, 5, 7-8", "none")
+    assert (several(1, "slot"), several(0, "slot"), several(12, "slot")) == ("1 slot", "0 slots", "12 slots")
     assert counts({"full_hit": 1, "extension": 59}) == "59 extension, 1 full hit"
