@@ -114,7 +114,8 @@ class Point:
             await self._warm(caller, turn)
             ask = next(asks(self._bench.recording, range(turn, turn + 1), self._salts("baseline", side, number)))
             labels = {"row": "baseline", "turn": turn, "side": side, "number": number}
-            rows.append(await self._ask(caller, self._request(ask, caller.slot), expects, **labels))
+            due = self._loop.time() + LEAD_S  # as the load's requests are: the connection open, the server at rest
+            rows.append(await self._ask(caller, self._request(ask, caller.slot, due), expects, **labels))
         self._some_answered(rows)
 
     async def _load(self, callers: list[tuple[str, Caller]]) -> None:
