@@ -55,11 +55,13 @@ def main() -> None:
         fail(error, 2)
     except RunStopped as error:
         fail(error, 1)
+    except OSError as error:
+        fail(f"cannot go on: {error.strerror or error}", 1)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
 
 
-def fail(error: Exception, code: int) -> None:
+def fail(error: object, code: int) -> None:
     """Say `error` in one line on standard error, and exit with `code`."""
     click.echo(f"loadsim: {error}", err=True)
     sys.exit(code)

@@ -1,7 +1,6 @@
 """`loadsim recording`: look at a recorded call, or check one."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ from ..server import embedded
 from ..server.http import HttpServer
 from ..server.process import StartError
 from ..types import RunStopped, ServerSettings
-from .scenario import KEY
+from .key import api_key
 
 
 @click.group()
@@ -72,7 +71,7 @@ def check(file: str) -> None:
 async def count(call: Recording, url: str | None) -> tuple[Tokens | None, str]:
     """A call's tokens, if the server counts them, and a line that says who counted."""
     async with served(url) as address:
-        server = HttpServer(address, os.environ.get(KEY) if url else None)
+        server = HttpServer(address, api_key() if url else None)
         try:
             await server.ready()
             info = await server.info()

@@ -1,8 +1,7 @@
 """`loadsim scenario`: run one, and print what its callers met."""
 
 import asyncio
-import os
-import shutil
+import contextlib
 from datetime import datetime
 from pathlib import Path
 
@@ -18,15 +17,14 @@ from ..recording.model import Recording
 from ..report.live import LiveView
 from ..report.table import holds, render
 from ..results.read import read
-from ..results.write import Ended, Recorder, default_folder
+from ..results.write import Ended, Recorder, claim, default_folder
 from ..run import run
 from ..scenario.load import load
 from ..scenario.model import Scenario
 from ..scenario.schema import schema as json_schema
 from ..shipped import find
 from ..types import BadInput, RunStopped
-
-KEY = "LOADSIM_API_KEY"
+from .key import api_key
 
 
 @click.command()
@@ -50,32 +48,48 @@ def scenario(
         raise click.UsageError("name a scenario, such as twelve_callers")
     wanted = load(file, sets, url)
     recording = load_recording(wanted.recording, find("scenarios", file).parent)
+    console = Console(highlight=False, markup=False)
+    key = api_key()
+    made = out is None or claim(out)
     folder = out or default_folder(Path(file).stem, datetime.now())
-    console = Console(highlight=False)
     try:
-        run(record(wanted, recording, folder, console, not no_text))
+        run(record(wanted, recording, folder, console, not no_text, key))
     finally:
-        # However it ended, what was measured is shown.
-        answered = (folder / "requests.jsonl").is_file() and show(folder, console)
+        # However it ended, what was measured is shown; what never began leaves nothing.
+        began = (folder / "requests.jsonl").is_file()
+        answered = began and show(folder, console)
+        if not began and not (folder / LOG).exists():
+            _take_away(folder, made)
     if not answered:
         raise SystemExit(1)
 
 
-async def record(wanted: Scenario, recording: Recording, folder: Path, console: Console, text: bool) -> None:
-    """Run a scenario into `folder`, and note there how it ended. A run without a row leaves no folder."""
+async def record(
+    wanted: Scenario, recording: Recording, folder: Path, console: Console, text: bool, key: str | None
+) -> None:
+    """Run a scenario into `folder`, and note there how it ended."""
     origin = asyncio.get_running_loop().time()
     recorder = Recorder(folder, origin, text)
     progress = Progress()
     try:
         with LiveView(console, progress):
-            await run_scenario(wanted, recording, recorder, progress, origin, os.environ.get(KEY))
+            await run_scenario(wanted, recording, recorder, progress, origin, key)
     except BaseException as error:
         recorder.close(*_end(error))
-        # A run without a row never began; its folder, empty before, goes again, unless a server's log lies in it.
-        if not recorder.rows and not (isinstance(error, RunStopped) and (folder / LOG).exists()):
-            shutil.rmtree(folder)
+        # The embedded server's log explains a run that could not start; after bad input or Ctrl-C it says nothing.
+        if not recorder.rows and not isinstance(error, RunStopped):
+            (folder / LOG).unlink(missing_ok=True)
         raise
     recorder.close("complete")
+
+
+def _take_away(folder: Path, made: bool) -> None:
+    """Remove a run's files, and the folder if we made it; what the user made stays."""
+    with contextlib.suppress(OSError):
+        for file in folder.iterdir():
+            file.unlink()
+        if made:
+            folder.rmdir()
 
 
 def _end(error: BaseException) -> tuple[Ended, str]:

@@ -99,7 +99,8 @@ class Point:
         caller.prompt = caller.held = None
         row = await self._ask(caller, request, ANY, row="warm", turn=turn - 1)
         if row.outcome not in ("ok", "empty"):
-            raise RunStopped(f"slot {caller.slot} could not be warmed: {row.error}")
+            where = "a slot" if caller.slot is None else f"slot {caller.slot}"
+            raise RunStopped(f"{where} could not be warmed: {row.error}")
 
     async def _alone(self, side: Side) -> None:
         """One caller's replies while nobody else talks, each from the same state."""
@@ -107,7 +108,7 @@ class Point:
         if not replies:
             return
         self._phase(f"one caller, {side}")
-        turn, expects = self._turn_alone()
+        turn, expects = self._plan.alone, self._expects_alone()
         caller = Caller(group="baseline", number=0, slot=self._slot_alone(), opening=self._plan.opening)
         rows = []
         for number in range(replies):
@@ -184,12 +185,12 @@ class Point:
             return self._scenario.baseline.slot
         return next(slot for slots in self._plan.places.values() for slot in slots)
 
-    def _turn_alone(self) -> tuple[int, frozenset[Kind]]:
-        """The turn that one caller says alone: the warm callers' first, or the fresh message after the call."""
+    def _expects_alone(self) -> frozenset[Kind]:
+        """What the baseline's prompts should be to their slot: as the warm callers' whose turn it says."""
         for name, group in self._groups.items():
             if group.cache == "warm":
-                return self._plan.groups[name].turns[0], self._plan.groups[name].expects
-        return len(self._bench.recording.turns) + 1, AFTER_REPLY
+                return self._plan.groups[name].expects
+        return AFTER_REPLY
 
     def _phase(self, phase: str) -> None:
         progress = self._bench.progress

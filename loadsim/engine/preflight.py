@@ -30,7 +30,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One load point, checked. `opening`: tokens that a cold prompt can share with any other; `lengths`: tokens of the
-    recorded replies, by text."""
+    recorded replies, by text; `alone`: the turn of the baseline."""
 
     point: str
     scenario: Scenario
@@ -38,6 +38,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     groups: dict[str, GroupPlan]
     opening: int
     lengths: dict[str, int]
+    alone: int
 
     def max_tokens(self, reply: str) -> int:
         """How many tokens a reply may have (`free`), or will have (`recorded`)."""
@@ -78,17 +79,33 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
     where = places(scenario.callers, info.slots)
     script = {name: _script(name, group, recording) for name, group in scenario.callers.items()}
     recorded = scenario.reply == "recorded"
+    alone = _turn_alone(scenario, script)
+    asked = [ask for said in script.values() for ask in said]
+    if scenario.baseline.replies:
+        asked.append(next(asks(recording, range(alone, alone + 1), lambda turn: salt("baseline", turn))))
     plan = Plan(
         point=point,
         scenario=scenario,
         places=where,
         groups={name: await _group(server, recording, scenario.callers[name], script[name]) for name in script},
         opening=await _opening(server, recording),
-        lengths=await _lengths(server, [ask for said in script.values() for ask in said]) if recorded else {},
+        lengths=await _lengths(server, asked) if recorded else {},
+        alone=alone,
     )
     for name, said in script.items():
-        _check_fits(plan, info, name, max(plan.max_tokens(ask.reply) for ask in said))
+        longest = max(plan.max_tokens(ask.reply) for ask in said)
+        _check_fits(info, f"callers.{name}", plan.groups[name].longest, longest)
+    if scenario.baseline.replies:
+        prompt = _size(await prompt_tokens(server, asked[-1].messages, recording.tools))
+        _check_fits(info, "baseline", prompt, plan.max_tokens(asked[-1].reply))
     return plan
+
+
+def _turn_alone(scenario: Scenario, script: dict[str, list[Ask]]) -> int:
+    """The turn that one caller says alone: the warm callers' first, or where all are cold their first that a slot can
+    be warm for."""
+    warm = [name for name, group in scenario.callers.items() if group.cache == "warm"]
+    return max(script[next(iter(warm or script))][0].turn, 2)
 
 
 def _script(name: str, group: Group, recording: Recording) -> list[Ask]:
@@ -142,12 +159,11 @@ async def _lengths(server: Server, script: list[Ask]) -> dict[str, int]:
     return found
 
 
-def _check_fits(plan: Plan, info: ServerInfo, name: str, reply: int) -> None:
-    prompt = plan.groups[name].longest
+def _check_fits(info: ServerInfo, who: str, prompt: int | None, reply: int) -> None:
     if prompt is None or info.context is None or prompt + reply <= info.context:
         return
     needed = -(-(prompt + reply) // 256) * 256 * (info.slots or 1)
     raise BadInput(
-        f"the call of callers.{name} needs {prompt + reply:,} tokens of context ({prompt:,} of prompt, {reply:,} of "
+        f"the call of {who} needs {prompt + reply:,} tokens of context ({prompt:,} of prompt, {reply:,} of "
         f"reply); the server has {info.context:,} per slot: give it a context (-c) of {needed} or more"
     )

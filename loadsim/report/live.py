@@ -1,6 +1,7 @@
 """The view of a run while it goes on: two lines that change on a terminal, a line per phase elsewhere."""
 
 import asyncio
+import contextlib
 from types import TracebackType
 
 from rich.console import Console
@@ -32,9 +33,17 @@ class LiveView:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._timer.cancel()
         if self._live is not None:
-            self._live.stop()
+            with contextlib.suppress(OSError, SystemExit):
+                self._live.stop()
 
     def _draw(self) -> None:
+        self._timer = self._loop.call_later(EVERY_S, self._draw)
+        try:
+            self._show()
+        except (OSError, SystemExit):  # rich exits where a pipe is closed; the run is worth more than its view
+            self._timer.cancel()
+
+    def _show(self) -> None:
         progress = self._progress
         if self._live is not None:
             view = Text(f"{self._where()}\n{self._now()}", no_wrap=True, overflow="ellipsis")
@@ -42,7 +51,6 @@ class LiveView:
         elif (seen := (progress.point, progress.repeat, progress.phase)) != self._seen:
             self._seen = seen
             self._console.print(self._where(), soft_wrap=True)
-        self._timer = self._loop.call_later(EVERY_S, self._draw)
 
     def _where(self) -> str:
         progress = self._progress

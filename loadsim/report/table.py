@@ -131,7 +131,8 @@ def remarks(summary: PointSummary, run: Run) -> Iterator[str]:
             if who.moves is None
             else f"; {several(who.slots_used or 0, 'slot')} used, {several(who.moves, 'move')} to another one"
         )
-        yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, of which {who.new:,} were new{moved}"
+        if who.evaluated is not None:
+            yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, of which {who.new:,} were new{moved}"
     yield _delivered(summary, run)
 
 
@@ -163,9 +164,12 @@ def _answer(summary: PointSummary, named: bool) -> str:
     at = f"{summary.point}: " if named else ""
     if summary.error_rate > TOO_MANY_ERRORS:
         return f"{at}no answer: {percent(summary.error_rate)} of the load's requests failed."
+    if not summary.load:
+        return f"{at}no answer: the load did not begin."
     if not summary.holds:
-        return f"{at}no answer: no reply was of the kind that was planned."
-    return at + " ".join(_sentence(who, summary) for who in summary.load if who.rows)
+        few = ", ".join(f"{who.rows} of {who.planned_rows} {who.name}" for who in summary.load)
+        return f"{at}no answer: too few replies were of the kind that was planned ({few})."
+    return at + " ".join(_sentence(who, summary) for who in summary.load)
 
 
 def _sentence(who: Who, summary: PointSummary) -> str:
@@ -173,6 +177,8 @@ def _sentence(who: Who, summary: PointSummary) -> str:
     hear = "hears" if who.callers == 1 else "hear"
     said = f"{several(who.callers, f'{who.name} caller')} {hear} the first token after {ms(who.ttft.p50)} ms at p50, "
     said += f"{ms(who.ttft.max)} at most"
+    if who.rows < who.planned_rows:
+        said += f", in {who.rows} of {who.planned_rows} replies, the others not counted"
     if alone is not None and alone.rows:
         said += f" (one caller alone: {ms(alone.ttft.p50)} ms)"
     if who.decode is None or who.decode_slowest is None:

@@ -22,13 +22,29 @@ Ended = Literal["complete", "interrupted", "stopped"]
 
 
 def default_folder(scenario: str, now: datetime) -> Path:
-    """`results/<scenario>-<time>`, with -2, -3 and so on where that is taken."""
+    """Make `results/<scenario>-<time>`, with -2, -3 and so on where that is taken, also in this very moment."""
     base = Path("results") / f"{scenario}-{now:%Y%m%d-%H%M%S}"
     folder, number = base, 1
-    while folder.exists():
+    while not claim(folder, new=True):
         number += 1
         folder = base.with_name(f"{base.name}-{number}")
     return folder
+
+
+def claim(folder: Path, new: bool = False) -> bool:
+    """Make a run's folder; False where it is there already. Raises BadInput where it cannot be made or, unless a `new`
+    one is wanted, holds something."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir()
+            return True
+        except FileExistsError:
+            if not new and any(folder.iterdir()):
+                raise BadInput(f"{folder} is not empty: a run needs a folder of its own") from None
+            return False
+    except OSError as error:
+        raise BadInput(f"cannot write a run into {folder}: {error.strerror}") from error
 
 
 class Recorder:

@@ -167,7 +167,7 @@ class HttpServer:
         _refuse_key(self.url, status)
         entries = listed.get("data") if status == 200 and isinstance(listed, dict) else None
         models = [entry for entry in entries or [] if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
-        names = tuple(name for entry in models for name in (entry["id"], *(entry.get("aliases") or ())))
+        names = tuple(dict.fromkeys(name for entry in models for name in (entry["id"], *(entry.get("aliases") or ()))))
         self.model = names[0] if names else None
         if not self.extras:
             return ServerInfo(url=self.url, model=self.model, models=names)

@@ -53,8 +53,8 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     total: float | None
     cache_n: tuple[int, int] | None
     prompt: tuple[int, int] | None
-    evaluated: int
-    new: int
+    evaluated: int | None
+    new: int | None
     slots_used: int | None
     moves: int | None
     kinds: dict[str, int]
@@ -87,8 +87,9 @@ class PointSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the figures may be given as an answer: enough was answered, and something as planned."""
-        return self.error_rate <= TOO_MANY_ERRORS and any(who.rows for who in self.load)
+        """Whether the figures may be given as an answer: enough was answered, and of each group half as planned."""
+        enough = all(who.rows and who.rows * 2 >= who.planned_rows for who in self.load)
+        return self.error_rate <= TOO_MANY_ERRORS and bool(self.load) and enough
 
 
 def in_headline(row: RequestRow) -> bool:
@@ -129,6 +130,7 @@ def _who(name: str, rows: list[RequestRow], warm: Places) -> Who:
     decode = _known(decode_rate(row.token_s) for row in good)
     pooled = np.concatenate([gaps(row.token_s) for row in good]) if good else np.empty(0)
     repeats = {row.repeat for row in rows}
+    told = [row for row in rows if row.cache_n is not None]
     return Who(
         name=name,
         callers=len({row.caller for row in rows}),
@@ -144,11 +146,11 @@ def _who(name: str, rows: list[RequestRow], warm: Places) -> Who:
         decode=percentile(decode, 50),
         decode_slowest=min(decode, default=None),
         gap_rate=_median(median_gap_rate(row.token_s) for row in good),
-        total=_median(_total([row for row in good if row.repeat == repeat]) for repeat in repeats),
+        total=_median(_total([row for row in rows if row.repeat == repeat]) for repeat in repeats),
         cache_n=_range(row.cache_n for row in good),
         prompt=_range(_prompt(row) for row in good),
-        evaluated=sum(row.prompt_n or 0 for row in rows),
-        new=sum(row.new_tokens or 0 for row in rows),
+        evaluated=sum(row.prompt_n or 0 for row in told) if told else None,
+        new=sum(row.new_tokens or 0 for row in told) if told else None,
         slots_used=_slots_used(rows),
         moves=_moves(rows, warm),
         kinds=dict(Counter(row.kind or "unknown" for row in rows if row.outcome in ANSWERED)),
@@ -174,6 +176,9 @@ def _prompt(row: RequestRow) -> int | None:
 
 
 def _total(rows: list[RequestRow]) -> float | None:
+    """Of a repeat whose rows all count; a part of them would pass for all."""
+    if not all(map(in_headline, rows)):
+        return None
     return window_rate([[t + row.sent_s for t in row.token_s] for row in rows if row.sent_s is not None])
 
 

@@ -43,7 +43,7 @@ def started(*args: str) -> Iterator["subprocess.Popen[str]"]:
         yield popen
     finally:
         popen.kill()
-        popen.communicate()
+        popen.wait()
 
 
 def wait(until: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -143,6 +143,51 @@ def test_bad_input_is_one_line_and_code_2_and_leaves_nothing(here: Path, args: t
     assert "Traceback" not in done.stderr
     assert [path.name for path in here.rglob("*") if path.is_file()] == ["mine"]
     assert not any(Path("results").glob("*"))
+
+
+def test_an_old_run_is_neither_shown_as_new_nor_touched(here: Path) -> None:
+    few = ("--set", "repeat=1", "--set", "baseline.replies=0")
+    assert loadsim("scenario", "twelve_callers", "--out", "run", *QUICK, *few).returncode == 0
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    again = loadsim("scenario", "twelve_callers", "--out", "run", *QUICK, *few)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
+
+
+@pytest.mark.parametrize("out", ["mine", "link", "."])
+def test_a_folder_of_the_users_stays_when_nothing_began(here: Path, monkeypatch: pytest.MonkeyPatch, out: str) -> None:
+    Path("mine").mkdir()
+    Path("link").symlink_to("mine")
+    if out == ".":
+        monkeypatch.chdir("mine")
+    done = loadsim("scenario", "twelve_callers", "--url", "http://127.0.0.1:9", "--out", out)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert list((here / "mine").iterdir()) == []
+    assert (here / "link").is_symlink()
+
+
+def test_a_folder_name_that_cannot_be_is_one_line(here: Path) -> None:
+    done = loadsim("scenario", "twelve_callers", "--out", "x" * 300)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(("key", "code"), [("s3cret\r\n", 0), ("s3cret\x01key", 2)])
+def test_a_keys_line_end_is_no_part_of_it(here: Path, monkeypatch: pytest.MonkeyPatch, key: str, code: int) -> None:
+    monkeypatch.setenv("LOADSIM_API_KEY", key)
+    few = ("--set", "repeat=1", "--set", "baseline.replies=0")
+    done = loadsim("scenario", "twelve_callers", "--out", "[bold]x[/red]", *QUICK, *few)
+    assert done.returncode == code, done.stderr
+    assert "s3cret" not in done.stdout + done.stderr
+    assert code or "The run lies in [bold]x[/red]" in done.stdout
+
+
+def test_a_closed_output_does_not_end_the_run(here: Path) -> None:
+    with started("--set", "repeat=2") as popen:
+        assert popen.stdout is not None
+        popen.stdout.readline()
+        popen.stdout.close()
+        popen.wait(timeout=60)
+    assert read(Path("run")).facts["ended"] == "complete"
 
 
 def test_no_server_there(here: Path) -> None:

@@ -59,6 +59,8 @@ def test_callers_whom_nobody_pins_meet_on_fewer_slots_and_are_evaluated_again() 
     assert unpinned.slots_used <= 2
     assert unpinned.moves >= 10
     assert unpinned.new == pinned.new
+    assert unpinned.evaluated is not None
+    assert pinned.evaluated is not None
     assert unpinned.evaluated > 1.3 * pinned.evaluated
 
 

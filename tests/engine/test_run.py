@@ -140,6 +140,22 @@ def test_a_cold_caller_shares_nothing_and_never_twice(tmp_path: Path) -> None:
     assert all(text.endswith(CALL.system) and text != CALL.system for text in opened)
 
 
+@pytest.mark.parametrize(("turns", "alone"), [("1-3", 2), ("2", 2), ("3-4", 3), ("last", 5)])
+def test_beside_cold_callers_only_one_warm_caller_says_their_first_turn(tmp_path: Path, turns: str, alone: int) -> None:
+    found, _ = measured(tmp_path / "run", {"callers": {"new": {"count": 2, "cache": "cold", "turns": turns}}})
+    assert {r.turn for r in of(found, "baseline")} == {alone}
+    assert {r.outcome for r in found.rows} == {"ok"}
+
+
+def test_the_baselines_prompt_must_fit_too(tmp_path: Path) -> None:
+    # turn 1 alone is short, turn 2 of the one warm caller beside it is not
+    callers = {"new": {"count": 1, "cache": "cold", "turns": "1"}}
+    found, _ = measured(tmp_path / "a", {"callers": callers, "baseline": {"replies": 0}})
+    longest = max((r.prompt_n or 0) + (r.cache_n or 0) + (r.max_tokens or 0) for r in found.rows)
+    with pytest.raises(BadInput, match=r"^the call of baseline needs \d+ tokens of context"):
+        measured(tmp_path / "b", {"callers": callers}, context=longest)
+
+
 def test_a_second_run_on_the_same_server_is_as_cold_as_the_first(tmp_path: Path) -> None:
     async def main() -> None:
         async with serve(**QUICK) as truth:

@@ -79,6 +79,18 @@ def test_a_run_that_did_not_complete_says_so(ended: str | None, said: str) -> No
     assert not holds(run_of(*LOAD, ended=ended))
 
 
+def test_an_answer_from_a_part_says_so_and_one_from_too_little_is_none() -> None:
+    part = " ".join(printed(run_of(*LOAD, row(caller=12, kind="cold", planned=False))).split())
+    assert "in 24 of 25 replies, the others not counted" in part
+    little = [row(caller=i, group="b", kind="cold", planned=False) for i in range(3)]
+    text = " ".join(printed(run_of(*LOAD, *little, row(caller=9, group="b"))).split())
+    assert "no answer: too few replies were of the kind that was planned (24 of 24 warm, 1 of 4 b)." in text
+
+
+def test_a_load_that_did_not_begin_says_so() -> None:
+    assert "no answer: the load did not begin." in printed(run_of(*BOTH, ended="stopped"))
+
+
 def test_a_run_without_rows_is_no_answer() -> None:
     assert not holds(run_of())
     assert "no row that was measured" in printed(run_of())

@@ -123,6 +123,23 @@ def test_nothing_of_the_planned_kind_is_no_answer() -> None:
     assert point.shares["warm"].mean.both is None
 
 
+def test_every_group_must_have_half_its_rows_as_planned() -> None:
+    bad = {"kind": "cold", "planned": False}
+    rows = [row(group="a", caller=i, **(bad if i < 3 else {})) for i in range(4)] + [row(group="b")]
+    assert not summarize(rows)[0].holds
+    assert summarize(rows[1:])[0].holds is False
+    assert summarize(rows[2:])[0].holds is True
+
+
+def test_the_total_of_a_part_is_not_passed_off_as_all() -> None:
+    assert summarize([row(caller=0), row(caller=1, outcome="error", error="x")])[0].load[0].total is None
+
+
+def test_a_server_that_tells_no_cache_leaves_what_was_evaluated_blank() -> None:
+    (load,) = summarize([row(cache_n=None, new_tokens=None, kind=None, planned=None)])[0].load
+    assert (load.evaluated, load.new) == (None, None)
+
+
 def test_a_missing_value_is_missing_and_not_zero() -> None:
     bare = row(headers_s=None, prompt_ms=None, first_token_s=None, token_s=[], cache_n=None, prompt_n=None)
     (load,) = summarize([bare])[0].load
