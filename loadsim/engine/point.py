@@ -12,7 +12,7 @@ from ..recording.model import Recording
 from ..server.api import Reply, Server
 from ..telemetry.lag import Lag
 from ..types import ChatRequest, Kind, RequestRow, RunStopped
-from .preflight import Plan
+from .preflight import AFTER_REPLY, Plan
 from .progress import Progress
 
 Side = Literal["before", "after"]
@@ -20,7 +20,6 @@ Side = Literal["before", "after"]
 # From the order to go until requests are due: connections open and bodies are written meanwhile.
 LEAD_S = 0.1
 LEAD_PER_CALLER_S = 0.003
-AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
 ANY: frozenset[Kind] = frozenset()
 
 
@@ -108,7 +107,7 @@ class Point:
         if not replies:
             return
         self._phase(f"one caller, {side}")
-        turn, expects = self._plan.alone, self._expects_alone()
+        turn, expects = self._plan.alone, self._plan.alone_expects
         caller = Caller(group="baseline", number=0, slot=self._slot_alone(), opening=self._plan.opening)
         rows = []
         for number in range(replies):
@@ -184,13 +183,6 @@ class Point:
         if self._scenario.baseline.slot is not None:
             return self._scenario.baseline.slot
         return next(slot for slots in self._plan.places.values() for slot in slots)
-
-    def _expects_alone(self) -> frozenset[Kind]:
-        """What the baseline's prompts should be to their slot: as the warm callers' whose turn it says."""
-        for name, group in self._groups.items():
-            if group.cache == "warm":
-                return self._plan.groups[name].expects
-        return AFTER_REPLY
 
     def _phase(self, phase: str) -> None:
         progress = self._bench.progress

@@ -13,6 +13,8 @@ from ..server.api import Server
 from ..types import BadInput, Kind, ServerInfo
 from .places import Places, places
 
+AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
+
 
 class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a group's callers will send. Tokens are None where the server does not count for us.
@@ -30,7 +32,8 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One load point, checked. `opening`: tokens that a cold prompt can share with any other; `lengths`: tokens of the
-    recorded replies, by text; `alone`: the turn of the baseline."""
+    recorded replies, by text; `alone`: the turn that one caller says alone, `alone_expects`
+    the kinds planned for it."""
 
     point: str
     scenario: Scenario
@@ -39,6 +42,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     opening: int
     lengths: dict[str, int]
     alone: int
+    alone_expects: frozenset[Kind]
 
     def max_tokens(self, reply: str) -> int:
         """How many tokens a reply may have (`free`), or will have (`recorded`)."""
@@ -79,7 +83,11 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
     where = places(scenario.callers, info.slots)
     script = {name: _script(name, group, recording) for name, group in scenario.callers.items()}
     recorded = scenario.reply == "recorded"
-    alone = _turn_alone(scenario, script)
+    groups = {name: await _group(server, recording, scenario.callers[name], script[name]) for name in script}
+    # Alone, one warm caller says the first warm group's first turn; beside cold callers only, the first of theirs that
+    # a slot can be warm for.
+    warm = [name for name, group in scenario.callers.items() if group.cache == "warm"]
+    alone = max(script[next(iter(warm or script))][0].turn, 2)
     asked = [ask for said in script.values() for ask in said]
     if scenario.baseline.replies:
         asked.append(next(asks(recording, range(alone, alone + 1), lambda turn: salt("baseline", turn))))
@@ -87,10 +95,11 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
         point=point,
         scenario=scenario,
         places=where,
-        groups={name: await _group(server, recording, scenario.callers[name], script[name]) for name in script},
+        groups=groups,
         opening=await _opening(server, recording),
         lengths=await _lengths(server, asked) if recorded else {},
         alone=alone,
+        alone_expects=groups[warm[0]].expects if warm else AFTER_REPLY,
     )
     for name, said in script.items():
         longest = max(plan.max_tokens(ask.reply) for ask in said)
@@ -99,13 +108,6 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
         prompt = _size(await prompt_tokens(server, asked[-1].messages, recording.tools))
         _check_fits(info, "baseline", prompt, plan.max_tokens(asked[-1].reply))
     return plan
-
-
-def _turn_alone(scenario: Scenario, script: dict[str, list[Ask]]) -> int:
-    """The turn that one caller says alone: the warm callers' first, or where all are cold their first that a slot can
-    be warm for."""
-    warm = [name for name, group in scenario.callers.items() if group.cache == "warm"]
-    return max(script[next(iter(warm or script))][0].turn, 2)
 
 
 def _script(name: str, group: Group, recording: Recording) -> list[Ask]:

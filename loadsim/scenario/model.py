@@ -8,10 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ..types import ServerSettings
+from ..types import Count, Natural, ServerSettings
 from .units import Duration, Start
-
-Positive = Annotated[int, Meta(ge=1)]
 
 
 class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,7 +46,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     slots: `neighbours` pins callers to slots side by side, `spread` to slots far apart; `server` lets it choose.
     """
 
-    count: Positive
+    count: Count
     start: Start = Start(0)
     every: Duration = Duration(0)
     cache: Literal["warm", "cold"] = "warm"
@@ -63,8 +61,8 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     slot: the slot it uses; null for the first caller's.
     """
 
-    replies: Annotated[int, Meta(ge=0)] = 6
-    slot: Annotated[int, Meta(ge=0)] | None = None
+    replies: Natural = 6
+    slot: Natural | None = None
 
 
 class FreeReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,7 +71,7 @@ class FreeReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     free: tokens at the most.
     """
 
-    free: Positive
+    free: Count
 
 
 class Timeouts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,9 +108,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     recording: str
     callers: Annotated[dict[str, Group], Meta(min_length=1)]
     server: Server = Server()
-    fit: Positive | None = None
+    fit: Count | None = None
     baseline: Baseline = Baseline()
-    repeat: Positive = 5
+    repeat: Count = 5
     seed: int = 1
     reply: Literal["recorded"] | FreeReply = "recorded"
     request: dict[str, Any] = {}

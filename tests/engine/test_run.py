@@ -89,6 +89,19 @@ def test_every_measured_row_starts_from_the_same_state(tmp_path: Path) -> None:
     assert len(warm) == len(chats(truth)) - len(rows)
 
 
+def test_one_caller_alone_is_asked_as_the_load_is(tmp_path: Path) -> None:
+    """Asked right behind its warm row, one caller was a tenth slower than the same caller as a load of one."""
+    found, _ = measured(tmp_path / "run", {"callers": {"warm": {"count": 1}}})
+    for before, row in itertools.pairwise(found.rows):
+        if row.row in ("baseline", "load"):
+            assert before.row == "warm" or row.row == "load"
+            assert row.due_s is not None
+            assert row.connected_s is not None
+            assert before.end_s is not None
+            assert row.connected_s < row.due_s
+            assert row.due_s - before.end_s >= 0.09
+
+
 def test_recorded_replies_have_their_length_and_run_over_the_end(tmp_path: Path) -> None:
     found, truth = measured(tmp_path / "run", {})
     sure = 2  # "Sure." is a word and a full stop to the truth server
