@@ -24,6 +24,7 @@ types: $(READY)
 
 benchmark: $(READY)
 	$(BIN)/python -m tests.benchmarks.client
+	$(BIN)/python -m tests.benchmarks.callers
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

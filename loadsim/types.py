@@ -8,6 +8,8 @@ from msgspec import Meta
 Kind = Literal["extension", "rewind", "full_hit", "cold"]
 Outcome = Literal["ok", "cut", "superseded", "error", "empty", "timeout"]
 RowName = Literal["baseline", "load", "warm", "probe"]
+Heard = Literal["spoken_words", "spoken_sentences", "generated", "retranscribed"]
+Chunk = Literal["clause", "sentence", "livekit"]
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"]
 Count = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
@@ -81,6 +83,56 @@ class Timings(msgspec.Struct, kw_only=True):
     predicted_ms: float | None = None
 
 
+class Spoke(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the caller said before a request, from `start_s` to `end_s` on the run's clock.
+
+    `gap`: seconds planned between the end of the agent's speech and `start_s` (None: the call's first words, or they
+    cut in); `seconds`: how long the words were to last, `pauses` of them silent. Both before any time scale.
+    """
+
+    start_s: float
+    end_s: float
+    gap: float | None = None
+    seconds: float = 0.0
+    pauses: float = 0.0
+
+
+class Playout(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a caller hears of a reply; `start_s` and `end_s` of the agent's speech are on the run's clock.
+
+    `tokens`: how many of the reply's tokens are heard, at `rate` tokens/s; `chunk`: those of the first speakable chunk.
+    `underruns`: how often the buffer ran dry for 20 ms or more; `first_underrun_s`: seconds of speech before the first;
+    `silent_s`: all waits for tokens, the shorter ones too. `least_s`: the least speech that lay ready while tokens were
+    still to come; 0 where it ran dry, None where the whole reply had come before the voice began. `paused_s`: silence
+    by false interruptions.
+    """
+
+    start_s: float
+    end_s: float
+    rate: float
+    tokens: int
+    chunk: int | None = None
+    underruns: int = 0
+    silent_s: float = 0.0
+    first_underrun_s: float | None = None
+    least_s: float | None = None
+    paused_s: float = 0.0
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A barge-in: the caller began to speak at `at_s` (run's clock), `after` seconds into the agent's speech.
+
+    `heard`, `unheard`: tokens of the reply that the caller heard, and that were generated for nothing. `closed`: the
+    stream still ran and was closed.
+    """
+
+    at_s: float
+    after: float
+    heard: int
+    unheard: int
+    closed: bool = False
+
+
 class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One request as it ended; a line of requests.jsonl. Times are seconds on the run's clock; None: not known.
 
@@ -88,6 +140,10 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     `number`: the baseline's reply number, from 0; the first is dropped. `step`: the tool step within a turn, from 0.
     `slot`: the slot asked for; `served`: the slot that the server used, where it tells.
     `new_tokens`: prompt tokens really new to the slot; `planned`: the prompt was to its slot what the scenario planned.
+    `call`: the caller's calls so far, from 0; `attempt`: requests for the same step before this one. `abandoned`: the
+    caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
+    it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply
+    that the recording has no result for.
     """
 
     point: str
@@ -123,5 +179,12 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     predicted_ms: float | None = None
     max_tokens: int | None = None
     new_tokens: int | None = None
+    call: int = 0
+    abandoned: bool = False
+    spoke: Spoke | None = None
+    playout: Playout | None = None
+    cut: Cut | None = None
+    cut_tokens: int | None = None
+    misses: int = 0
     token_s: list[float] = []
     token_server_ms: list[float] = []

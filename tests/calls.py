@@ -27,3 +27,8 @@ CALL = msgspec.convert(
     },
     Recording,
 )
+
+
+def any_text(text: str, _: int) -> bool:
+    """Speakable as soon as there is text."""
+    return bool(text)

@@ -1,20 +1,24 @@
 """One caller: asks, listens, and leaves a row for each request."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
-from ..server.api import Reply, Server
+from ..server.api import Reply, Server, Speakable
 from ..types import ChatRequest, Kind, RequestRow
 from .kinds import kind
-from .speech import clause
 
 # A connection is opened this long before its request is due. Servers close one that says nothing for some seconds.
 CONNECT_S = 0.5
 
 Emit = Callable[[RequestRow, Reply], None]
+
+
+def never(_: str, __: int) -> bool:
+    """Nobody waits for this reply's speech."""
+    return False
 
 
 class Caller(msgspec.Struct, kw_only=True):
@@ -39,25 +43,31 @@ class Caller(msgspec.Struct, kw_only=True):
         origin: float,
         *,
         expects: frozenset[Kind],
+        speakable: Speakable = never,
+        listen: Callable[[Reply], Awaitable[object]] | None = None,
+        finish: Callable[[RequestRow, Reply], None] | None = None,
         **labels: Any,
-    ) -> RequestRow:
-        """Wait until a request is due, send it and listen to its end; `emit` gets the row.
+    ) -> tuple[RequestRow, Reply]:
+        """Wait until a request is due, send it and listen until it has ended; `emit` gets the row.
 
         `origin`: the run's start in loop time. `expects`: the kinds that the scenario plans for this prompt; empty:
-        any. `labels`: the row's other fields.
+        any. `listen` waits for the reply's end, or ends it; `finish` completes the row. `labels`: the row's other
+        fields.
         """
         loop = asyncio.get_running_loop()
         if request.due is not None and (early := request.due - CONNECT_S - loop.time()) > 0:
             await asyncio.sleep(early)
-        reply = server.chat(request, clause)
+        reply = server.chat(request, speakable)
         try:
-            await reply.ended.wait()
+            await (listen(reply) if listen else reply.ended.wait())
         finally:
             # Also when the run is broken off: what has come so far is kept.
             reply.hang_up()
             row = self.row(reply, request, origin, expects, labels)
+            if finish is not None:
+                finish(row, reply)
             emit(row, reply)
-        return row
+        return row, reply
 
     def row(
         self, reply: Reply, request: ChatRequest, origin: float, expects: frozenset[Kind], labels: dict[str, Any]

@@ -1,15 +1,34 @@
-"""`loadsim report`: a run's table again, from its folder alone."""
+"""`loadsim report`: a run's table again, or its swimlane, from its folder alone."""
 
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from ..report.lanes import View, lanes
+from ..results.read import read
 from .scenario import show
 
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-def report(run: Path) -> None:
-    """Print the table of the run in the folder RUN, also of one that broke off or still goes on."""
-    show(run, Console(highlight=False))
+@click.option("--lanes", "drawn", is_flag=True, help="Draw who spoke and who waited when, a line per caller.")
+@click.option("--point", help="The load point to draw; the first.")
+@click.option("--repeat", type=int, help="The repeat to draw; the first.")
+@click.option("--from", "start", type=float, metavar="S", help="Draw from S seconds after the load began.")
+@click.option("--to", "end", type=float, metavar="S", help="Draw until then; to the end.")
+def report(
+    run: Path, drawn: bool, point: str | None, repeat: int | None, start: float | None, end: float | None
+) -> None:
+    """Print the table of the run in the folder RUN, also of one that broke off or still goes on.
+
+    Exit code 0: the run is complete and has an answer; 1: it has none; 2: bad input. A drawing is always 0.
+    """
+    console = Console(highlight=False)
+    view = View(point=point, repeat=repeat, start=start, end=end)
+    if drawn:
+        console.print(lanes(read(run), console.width, view))
+    elif view != View():
+        raise click.UsageError("--point, --repeat, --from and --to choose what --lanes draws")
+    elif not show(run, console):
+        raise SystemExit(1)

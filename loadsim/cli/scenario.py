@@ -9,11 +9,11 @@ import click
 import msgspec
 from rich.console import Console
 
+from ..engine.preflight import Recordings
 from ..engine.progress import Progress
 from ..engine.run import LOG
 from ..engine.run import run as run_scenario
 from ..recording.load import load as load_recording
-from ..recording.model import Recording
 from ..report.live import LiveView
 from ..report.table import holds, render
 from ..results.read import read
@@ -47,13 +47,13 @@ def scenario(
     if file is None:
         raise click.UsageError("name a scenario, such as twelve_callers")
     wanted = load(file, sets, url)
-    recording = load_recording(wanted.recording, find("scenarios", file).parent)
+    recordings = load_recordings(wanted, find("scenarios", file).parent)
     console = Console(highlight=False, markup=False)
     key = api_key()
     made = out is None or claim(out)
     folder = out or default_folder(Path(file).stem, datetime.now())
     try:
-        run(record(wanted, recording, folder, console, not no_text, key))
+        run(record(wanted, recordings, folder, console, not no_text, key))
     finally:
         # However it ended, what was measured is shown; what never began leaves nothing.
         began = (folder / "requests.jsonl").is_file()
@@ -65,7 +65,7 @@ def scenario(
 
 
 async def record(
-    wanted: Scenario, recording: Recording, folder: Path, console: Console, text: bool, key: str | None
+    wanted: Scenario, recordings: Recordings, folder: Path, console: Console, text: bool, key: str | None
 ) -> None:
     """Run a scenario into `folder`, and note there how it ended."""
     origin = asyncio.get_running_loop().time()
@@ -73,7 +73,7 @@ async def record(
     progress = Progress()
     try:
         with LiveView(console, progress):
-            await run_scenario(wanted, recording, recorder, progress, origin, key)
+            await run_scenario(wanted, recordings, recorder, progress, origin, key)
     except BaseException as error:
         recorder.close(*_end(error))
         # The embedded server's log explains a run that could not start; after bad input or Ctrl-C it says nothing.
@@ -81,6 +81,12 @@ async def record(
             (folder / LOG).unlink(missing_ok=True)
         raise
     recorder.close("complete")
+
+
+def load_recordings(wanted: Scenario, near: Path) -> Recordings:
+    """The recordings that a scenario names, from its own folder first."""
+    names = [wanted.recording, *(name for group in wanted.callers.values() for name in group.recordings)]
+    return {name: load_recording(name, near) for name in names}
 
 
 def _take_away(folder: Path, made: bool) -> None:

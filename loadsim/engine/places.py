@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from ..scenario.model import Group
 from ..types import BadInput
 
+ORDER = {"low": 0, "neighbours": 1, "server": 1, "high": 2, "spread": 3}
+
 Places = dict[str, tuple[int | None, ...]]
 
 
 def places(groups: Mapping[str, Group], slots: int | None) -> Places:
-    """A slot for every caller, by group. `neighbours` and `server` take the lowest free slots in the file's order,
-    `spread` ones as far apart as what is left allows. A server that tells of no slots gets None for all.
+    """A slot for every caller, by group. `low` groups take the lowest slots, then `neighbours` and `server` in the
+    file's order, then `high` ones, then `spread` ones as far apart as what is left allows. A server that tells of no
+    slots gets None for all.
 
     Raises BadInput where there are fewer slots than callers.
     """
@@ -23,8 +26,8 @@ def places(groups: Mapping[str, Group], slots: int | None) -> Places:
         )
     free = list(range(slots))
     found: Places = {}
-    # Side by side first: what is spread takes from the rest.
-    for name, group in sorted(groups.items(), key=lambda item: item[1].slots == "spread"):
+    # What is spread takes from the rest.
+    for name, group in sorted(groups.items(), key=lambda item: ORDER[item[1].slots]):
         step = len(free) / group.count if group.slots == "spread" else 1
         taken = [free[int(i * step)] for i in range(group.count)]
         free = [slot for slot in free if slot not in taken]

@@ -1,18 +1,22 @@
 """One load point: every repeat warms all slots, measures one caller alone, then the load, then one caller alone."""
 
 import asyncio
+import functools
+import random
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from ..caller.call import Caller
-from ..caller.history import Ask, asks, salt, warm_prompt
+from ..caller.history import asks, lines, salt, warm_prompt
+from ..caller.talk import ANY, Call, Line
 from ..recording.model import Recording
 from ..server.api import Reply, Server
 from ..telemetry.lag import Lag
-from ..types import ChatRequest, Kind, RequestRow, RunStopped
-from .preflight import AFTER_REPLY, Plan
+from ..types import ChatRequest, RequestRow, RunStopped
+from .arrivals import arrivals, length
+from .preflight import Plan
 from .progress import Progress
 
 Side = Literal["before", "after"]
@@ -20,18 +24,18 @@ Side = Literal["before", "after"]
 # From the order to go until requests are due: connections open and bodies are written meanwhile.
 LEAD_S = 0.1
 LEAD_PER_CALLER_S = 0.003
-ANY: frozenset[Kind] = frozenset()
+TURN_S = 12.4  # between one caller's turns on the telephone, on average
+AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run measures with: its server and recording, its clock's origin, and where rows and events go.
+    """What a run measures with: its server, its clock's origin, and where rows and events go.
 
     `run` is the run's id, in every salt; `emit` gets each row with the reply's text, `note` each event.
     """
 
     run: str
     server: Server
-    recording: Recording
     origin: float
     progress: Progress
     emit: Callable[[RequestRow, Reply], None]
@@ -52,15 +56,31 @@ class Point:
         self._repeat = 0
 
     def rows(self) -> int:
-        """How many rows one repeat leaves, the warm ones included."""
+        """How many rows one repeat leaves if nothing disturbs it, the warm ones included."""
         alone = self._scenario.baseline.replies * 2 * 2
         shared = self._slot_alone() in self._plan.slots and self._scenario.baseline.replies > 0
         warm = sum(group.count for group in self._groups.values() if group.cache == "warm")
-        load = sum(
-            group.count * sum(1 for _ in asks(self._bench.recording, self._plan.groups[name].turns, str))
-            for name, group in self._groups.items()
-        )
+        load = 0
+        for name, group in self._groups.items():
+            for number in range(group.count):
+                script = self._plan.script(name, number)
+                load += sum(len(lines(script.recording, turn).steps) + 1 for turn in script.turns)
         return alone + warm + shared + load
+
+    def load_seconds(self) -> float | None:
+        """About how long the load of one repeat takes; None where callers go as fast as the server."""
+        scenario = self._scenario
+        if scenario.duration is not None:
+            return scenario.duration / scenario.pace.time_scale
+        each = [0.0]
+        for name, group in self._groups.items():
+            script = self._plan.script(name, 0)
+            call = group.every * (len(script.turns) - 1)
+            if scenario.pace.by == "speech":
+                drawn = scenario.pace.times == "drawn"
+                call = len(script.turns) * TURN_S if drawn else length(script.recording, script.turns)
+            each.append(max(self._arrivals(name)) + call / scenario.pace.time_scale)
+        return max(each) or None
 
     async def repeat(self, number: int) -> None:
         """Measure once: warm every slot, one caller alone, the load, one caller alone.
@@ -69,34 +89,48 @@ class Point:
         """
         self._repeat = number
         callers = [
-            (name, Caller(group=name, number=i, slot=slot, opening=self._plan.opening))
+            (name, Caller(group=name, number=i, slot=slot, opening=self._plan.script(name, i).opening))
             for name in self._groups
             for i, slot in enumerate(self._plan.places[name])
         ]
-        warm = [(name, caller) for name, caller in callers if self._groups[name].cache == "warm"]
+        warm = [caller for name, caller in callers if self._groups[name].cache == "warm"]
         self._phase("warming")
-        for name, caller in warm:
-            await self._warm(caller, self._plan.groups[name].turns[0])
+        for caller in warm:
+            await self._warm(caller)
         await self._alone("before")
-        for name, caller in warm:
+        for caller in warm:
             if self._scenario.baseline.replies and caller.slot == self._slot_alone():
-                await self._warm(caller, self._plan.groups[name].turns[0])
+                await self._warm(caller)
         await self._load(callers)
         await self._alone("after")
 
     # -- the three kinds of rows
 
-    async def _warm(self, caller: Caller, turn: int) -> None:
-        """Bring a caller's slot to its history before `turn`. The row is not measured."""
+    async def _warm(self, caller: Caller) -> None:
+        """Bring a caller's slot to its history before the first turn it says."""
+        script = self._plan.script(caller.group, caller.number)
+        await self._hold(caller, script.recording, script.turns[0])
+
+    async def _hold(self, caller: Caller, recording: Recording, turn: int) -> None:
+        """Bring a caller's slot to the history before `turn`. The row is not measured."""
         request = ChatRequest(
-            messages=warm_prompt(self._bench.recording, turn),
-            tools=self._bench.recording.tools,
+            messages=warm_prompt(recording, turn, self._plan.wording),
+            tools=recording.tools,
             max_tokens=1,
             slot=caller.slot,
             fields=self._scenario.request,
         )
         caller.prompt = caller.held = None
-        row = await self._ask(caller, request, ANY, row="warm", turn=turn - 1)
+        row, _ = await caller.ask(
+            self._bench.server,
+            request,
+            self._bench.emit,
+            self._bench.origin,
+            expects=ANY,
+            row="warm",
+            turn=turn - 1,
+            **self._labels,
+        )
         if row.outcome not in ("ok", "empty"):
             where = "a slot" if caller.slot is None else f"slot {caller.slot}"
             raise RunStopped(f"{where} could not be warmed: {row.error}")
@@ -107,73 +141,110 @@ class Point:
         if not replies:
             return
         self._phase(f"one caller, {side}")
-        turn, expects = self._plan.alone, self._plan.alone_expects
-        caller = Caller(group="baseline", number=0, slot=self._slot_alone(), opening=self._plan.opening)
+        turn, recording = self._plan.alone, self._plan.first.recording
+        caller = Caller(group="baseline", number=0, slot=self._slot_alone(), opening=self._plan.first.opening)
+        line = self._line(asyncio.create_task)
         rows = []
         for number in range(replies):
-            await self._warm(caller, turn)
-            ask = next(asks(self._bench.recording, range(turn, turn + 1), self._salts("baseline", side, number)))
-            labels = {"row": "baseline", "turn": turn, "side": side, "number": number}
+            await self._hold(caller, recording, turn)
+            salted = self._salts("baseline", side, number)
+            ask = next(asks(recording, range(turn, turn + 1), salted, wording=self._plan.wording))
             due = self._loop.time() + LEAD_S  # as the load's requests are: the connection open, the server at rest
-            rows.append(await self._ask(caller, self._request(ask, caller.slot, due), expects, **labels))
+            request = line.request(recording, ask.messages, ask.reply, caller.slot, due)
+            listener = line.listener(ask.reply)
+            row, _ = await caller.ask(
+                self._bench.server,
+                request,
+                self._bench.emit,
+                self._bench.origin,
+                expects=self._plan.alone_expects,
+                speakable=line.speakable(listener.chunk),
+                finish=functools.partial(listener.finish, origin=self._bench.origin),
+                row="baseline",
+                turn=turn,
+                side=side,
+                number=number,
+                **self._labels,
+            )
+            rows.append(row)
         self._some_answered(rows)
 
     async def _load(self, callers: list[tuple[str, Caller]]) -> None:
-        """All callers at once, each saying its turns."""
+        """All callers, each from its own start on."""
         self._phase("all callers")
         start = self._loop.time() + LEAD_S + LEAD_PER_CALLER_S * len(callers)
+        begins = {name: self._arrivals(name) for name in self._groups}
+        scale = self._scenario.pace.time_scale
+        until = None if self._scenario.duration is None else start + self._scenario.duration / scale
+        self._expect(start)
         self._bench.lag.take()
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._call(name, caller, start)) for name, caller in callers]
+            line = self._line(group.create_task, until)
+            tasks = [
+                group.create_task(self._caller(line, name, caller, start + begins[name][caller.number]))
+                for name, caller in callers
+            ]
         client = self._bench.lag.take()
-        self._bench.note("client", point=self._plan.point, repeat=self._repeat, **msgspec.structs.asdict(client))
+        self._bench.note("client", **self._labels, **msgspec.structs.asdict(client))
         self._some_answered([row for task in tasks for row in task.result()])
 
-    async def _call(self, name: str, caller: Caller, start: float) -> list[RequestRow]:
-        """One caller's turns, from its own start on; an error ends this call only."""
-        group, plan = self._groups[name], self._plan.groups[name]
-        due = start + group.start * caller.number / group.count
-        opening = salt(self._bench.run, self._plan.point, self._repeat, name, caller.number)
-        script = asks(
-            self._bench.recording,
-            plan.turns,
-            self._salts("load", name, caller.number),
-            opening if group.cache == "cold" else None,
-        )
-        slot = None if group.slots == "server" else caller.slot
-        expects, rows = plan.expects, list[RequestRow]()
-        for ask in script:
-            if rows:
-                expects = plan.expects and AFTER_REPLY
-                if not ask.step:
-                    due = max(due + group.every, self._loop.time())
-            labels = {"row": "load", "turn": ask.turn, "step": ask.step}
-            request = self._request(ask, slot, None if ask.step else due)
-            rows.append(await self._ask(caller, request, expects, **labels))
-            if rows[-1].outcome not in ("ok", "empty"):
-                break
-        return rows
+    async def _caller(self, line: Line, name: str, caller: Caller, start: float) -> list[RequestRow]:
+        """One caller's calls, from its own start on; an error ends a call only."""
+        group, script = self._groups[name], self._plan.script(name, caller.number)
+        rows: list[RequestRow] = []
+        number = 0
+        while True:
+            who = (name, caller.number, number)
+            opening = salt(self._bench.run, self._plan.point, self._repeat, *who)
+            call = Call(
+                line,
+                caller,
+                script.recording,
+                script.turns,
+                number=number,
+                slot=None if group.slots == "server" else caller.slot,
+                every=group.every,
+                salted=self._salts("load", *who),
+                opening=opening if group.cache == "cold" else None,
+                chance=functools.partial(self._chance, *who),
+                # A slot is warm for its caller's first call.
+                expects=script.expects if not number or group.cache == "cold" else ANY,
+            )
+            why = await call.hold(start)
+            rows += call.rows
+            if not group.again or why == "time":
+                return rows
+            number += 1
+            start = call.ended_at + (AGAIN_S if why == "failed" else 0.0)
 
     # -- what they share
 
-    def _request(self, ask: Ask, slot: int | None, due: float | None = None) -> ChatRequest:
-        return ChatRequest(
-            messages=ask.messages,
-            tools=self._bench.recording.tools,
-            max_tokens=self._plan.max_tokens(ask.reply),
-            ignore_eos=self._scenario.reply == "recorded",
-            slot=slot,
-            due=due,
-            fields=self._scenario.request,
+    def _line(self, spawn: Callable[..., object], until: float | None = None) -> Line:
+        return Line(
+            server=self._bench.server,
+            scenario=self._scenario,
+            origin=self._bench.origin,
+            emit=self._bench.emit,
+            note=self._bench.note,
+            spawn=spawn,
+            tokens=self._plan.tokens,
+            max_tokens=self._plan.max_tokens,
+            until=until,
+            labels=self._labels,
         )
 
-    async def _ask(
-        self, caller: Caller, request: ChatRequest, expects: frozenset[Kind], **labels: object
-    ) -> RequestRow:
-        labels |= {"point": self._plan.point, "repeat": self._repeat}
-        return await caller.ask(
-            self._bench.server, request, self._bench.emit, self._bench.origin, expects=expects, **labels
-        )
+    @property
+    def _labels(self) -> dict[str, Any]:
+        return {"point": self._plan.point, "repeat": self._repeat}
+
+    def _arrivals(self, name: str) -> list[float]:
+        group, script = self._groups[name], self._plan.script(name, 0)
+        begins = arrivals(group.start, group.count, length(script.recording, script.turns), self._chance(name))
+        return [t / self._scenario.pace.time_scale for t in begins]
+
+    def _chance(self, *who: object) -> random.Random:
+        """Random numbers that are the same at every load point, so that points compare, and in every run of a seed."""
+        return random.Random(repr((self._scenario.seed, self._repeat, *who)))
 
     def _salts(self, *who: object) -> Callable[[int], str]:
         """Salts that no other row of any run has."""
@@ -183,6 +254,13 @@ class Point:
         if self._scenario.baseline.slot is not None:
             return self._scenario.baseline.slot
         return next(slot for slots in self._plan.places.values() for slot in slots)
+
+    def _expect(self, start: float) -> None:
+        """Tell when the load will be over."""
+        progress, takes = self._bench.progress, self.load_seconds()
+        if takes is not None and progress.loads_left_s is not None:
+            progress.load_ends = start + takes
+            progress.loads_left_s -= takes
 
     def _phase(self, phase: str) -> None:
         progress = self._bench.progress

@@ -1,53 +1,72 @@
 """What must hold before a load begins, and the counts that only this server's tokenizer can give."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from ..caller.history import SALT_DIGITS, Ask, asks, cold_system, salt, warm_prompt
+from ..caller.cuts import retranscribe
+from ..caller.history import SALT_DIGITS, Ask, Wording, asks, cold_system, salt, warm_prompt
+from ..caller.speech import first_chunk
+from ..caller.talk import AFTER_REPLY
 from ..recording.messages import Message
 from ..recording.model import Recording
-from ..scenario.model import FreeReply, Group, Scenario
+from ..scenario.model import Group, Scenario
 from ..scenario.turns import parse_turns
 from ..server.api import Server
 from ..types import BadInput, Kind, ServerInfo
 from .places import Places, places
 
-AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
+Recordings = Mapping[str, Recording]
+"""The recordings of a scenario by the names it gives them."""
 
 
-class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a group's callers will send. Tokens are None where the server does not count for us.
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    """One recording as a group says it. Tokens are None where the server does not count for us.
 
-    `warm`: tokens of the prompt that their slots hold first (0: nothing); `first`, `longest`: of the first and the last
-    measured prompt. `expects`: kinds planned for the first measured prompt; empty: any.
+    `warm`: tokens of the prompt that a slot holds first (0: nothing); `first`, `longest`: of the first and the last
+    measured prompt. `opening`: tokens that a cold prompt can share with any other. `expects`: kinds planned for the
+    first measured prompt; empty: any.
     """
 
+    recording: Recording
     turns: range
     warm: int | None
     first: int | None
     longest: int | None
+    opening: int
     expects: frozenset[Kind]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """One load point, checked. `opening`: tokens that a cold prompt can share with any other; `lengths`: tokens of the
-    recorded replies, by text; `alone`: the turn that one caller says alone, `alone_expects`
-    the kinds planned for it."""
+    """One load point, checked. `scripts`: by group; its callers take them in turn. `tokens`: those of recorded texts;
+    `alone`: the turn that one caller says alone, of `first`'s recording, `alone_expects` the kinds planned for it."""
 
     point: str
     scenario: Scenario
     places: Places
-    groups: dict[str, GroupPlan]
-    opening: int
-    lengths: dict[str, int]
+    scripts: dict[str, tuple[Script, ...]]
+    tokens: dict[str, int]
     alone: int
     alone_expects: frozenset[Kind]
 
+    def script(self, group: str, number: int) -> Script:
+        """What caller `number` of a group says."""
+        scripts = self.scripts[group]
+        return scripts[number % len(scripts)]
+
     def max_tokens(self, reply: str) -> int:
-        """How many tokens a reply may have (`free`), or will have (`recorded`)."""
-        rule = self.scenario.reply
-        return rule.free if isinstance(rule, FreeReply) else self.lengths[reply]
+        """How many tokens a reply may have (`free`), or will have (`recorded`, `exactly`)."""
+        return _max_tokens(self.scenario, self.tokens, reply)
+
+    @property
+    def first(self) -> Script:
+        """What the caller who is alone says."""
+        return self.scripts[_alone(self.scenario)][0]
+
+    @property
+    def wording(self) -> Wording | None:
+        return _wording(self.scenario)
 
     @property
     def slots(self) -> list[int]:
@@ -77,62 +96,101 @@ async def prompt_tokens(server: Server, messages: list[Message], tools: tuple[di
     return None if text is None else await server.tokenize(text)
 
 
-async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scenario, recording: Recording) -> Plan:
-    """Check one load point against this server and count its tokens. Raises BadInput with both numbers where the
-    call does not fit."""
+async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scenario, recordings: Recordings) -> Plan:
+    """Check one load point against this server and count its tokens. Raises BadInput with both numbers where a call
+    does not fit."""
     where = places(scenario.callers, info.slots)
-    script = {name: _script(name, group, recording) for name, group in scenario.callers.items()}
-    recorded = scenario.reply == "recorded"
-    groups = {name: await _group(server, recording, scenario.callers[name], script[name]) for name in script}
+    said = {
+        name: [(recordings[call], _said(name, group, recordings[call], scenario)) for call in calls(group, scenario)]
+        for name, group in scenario.callers.items()
+    }
+    scripts = {
+        name: tuple(
+            [await _script(server, call, scenario.callers[name], script, _wording(scenario)) for call, script in found]
+        )
+        for name, found in said.items()
+    }
     # Alone, one warm caller says the first warm group's first turn; beside cold callers only, the first of theirs that
     # a slot can be warm for.
-    warm = [name for name, group in scenario.callers.items() if group.cache == "warm"]
-    alone = max(script[next(iter(warm or script))][0].turn, 2)
-    asked = [ask for said in script.values() for ask in said]
-    if scenario.baseline.replies:
-        asked.append(next(asks(recording, range(alone, alone + 1), lambda turn: salt("baseline", turn))))
+    group = _alone(scenario)
+    first = scripts[group][0]
+    alone = max(first.turns[0], 2)
+    everyone = [ask for found in said.values() for _, script in found for ask in script]
+    baseline = next(asks(first.recording, range(alone, alone + 1), lambda turn: salt("baseline", turn)))
+    counted = await _tokens(server, scenario, [*everyone, baseline], recordings) if info.slots is not None else {}
     plan = Plan(
         point=point,
         scenario=scenario,
         places=where,
-        groups=groups,
-        opening=await _opening(server, recording),
-        lengths=await _lengths(server, asked) if recorded else {},
+        scripts=scripts,
+        tokens=counted,
         alone=alone,
-        alone_expects=groups[warm[0]].expects if warm else AFTER_REPLY,
+        alone_expects=first.expects if scenario.callers[group].cache == "warm" else AFTER_REPLY,
     )
-    for name, said in script.items():
-        longest = max(plan.max_tokens(ask.reply) for ask in said)
-        _check_fits(info, f"callers.{name}", plan.groups[name].longest, longest)
+    for name, found in said.items():
+        for script, (_, requests) in zip(scripts[name], found, strict=True):
+            longest = max(plan.max_tokens(ask.reply) for ask in requests)
+            _check_fits(info, f"callers.{name}", script.longest, longest)
     if scenario.baseline.replies:
-        prompt = _size(await prompt_tokens(server, asked[-1].messages, recording.tools))
-        _check_fits(info, "baseline", prompt, plan.max_tokens(asked[-1].reply))
+        prompt = _size(await prompt_tokens(server, baseline.messages, first.recording.tools))
+        _check_fits(info, "baseline", prompt, plan.max_tokens(baseline.reply))
     return plan
 
 
-def _script(name: str, group: Group, recording: Recording) -> list[Ask]:
+def calls(group: Group, scenario: Scenario) -> list[str]:
+    """The names of a group's recordings."""
+    return group.recordings or [scenario.recording]
+
+
+def _alone(scenario: Scenario) -> str:
+    """The group that one caller alone is of."""
+    warm = (name for name, group in scenario.callers.items() if group.cache == "warm")
+    return next(warm, next(iter(scenario.callers)))
+
+
+def _wording(scenario: Scenario) -> Wording | None:
+    return retranscribe if scenario.barge_in.heard == "retranscribed" else None
+
+
+def _max_tokens(scenario: Scenario, tokens: dict[str, int], reply: str) -> int:
+    rule = scenario.reply
+    return tokens[reply] if rule == "recorded" else rule.free or rule.exactly or 1
+
+
+def _said(name: str, group: Group, recording: Recording, scenario: Scenario) -> list[Ask]:
+    """All that a caller of the group asks, if nothing disturbs the call."""
     try:
         turns = parse_turns(group.turns, len(recording.turns), group.cache)
     except ValueError as error:
         raise BadInput(f"callers.{name}.turns: {error}") from None
     opening = salt(name) if group.cache == "cold" else None
-    return list(asks(recording, turns, lambda turn: salt(name, turn), opening))
+    return list(asks(recording, turns, lambda turn: salt(name, turn), opening, _wording(scenario)))
 
 
-async def _group(server: Server, recording: Recording, group: Group, script: list[Ask]) -> GroupPlan:
-    first = await prompt_tokens(server, script[0].messages, recording.tools)
-    longest = await prompt_tokens(server, script[-1].messages, recording.tools)
-    turns = range(script[0].turn, script[-1].turn + 1)
+async def _script(
+    server: Server, recording: Recording, group: Group, said: list[Ask], wording: Wording | None
+) -> Script:
+    first = await prompt_tokens(server, said[0].messages, recording.tools)
+    longest = await prompt_tokens(server, said[-1].messages, recording.tools)
+    turns = range(said[0].turn, said[-1].turn + 1)
     warm: list[int] | None = []
     expects: frozenset[Kind] = frozenset({"cold"})
     if group.cache == "warm":
-        warm = await prompt_tokens(server, warm_prompt(recording, turns[0]), recording.tools)
+        warm = await prompt_tokens(server, warm_prompt(recording, turns[0], wording), recording.tools)
         whole = warm is None or first is None or first[: len(warm)] == warm
         # A template may write the end of a prompt differently once the reply stands behind it.
         expects = frozenset({"extension"}) if whole else frozenset({"extension", "rewind"})
     if group.slots == "server":
         expects = frozenset()
-    return GroupPlan(turns=turns, warm=_size(warm), first=_size(first), longest=_size(longest), expects=expects)
+    return Script(
+        recording=recording,
+        turns=turns,
+        warm=_size(warm),
+        first=_size(first),
+        longest=_size(longest),
+        opening=await _opening(server, recording),
+        expects=expects,
+    )
 
 
 def _size(tokens: list[int] | None) -> int | None:
@@ -151,14 +209,22 @@ async def _opening(server: Server, recording: Recording) -> int:
     return differ[-1] if differ else 0
 
 
-async def _lengths(server: Server, script: list[Ask]) -> dict[str, int]:
-    """Tokens of each recorded reply, by its text."""
+async def _tokens(server: Server, scenario: Scenario, script: list[Ask], recordings: Recordings) -> dict[str, int]:
+    """Tokens of each recorded reply, of what a voice begins with, and of what was heard before a cut, by the text."""
     empty = len(await server.tokenize("") or [])
+    texts = {ask.reply for ask in script}
+    texts |= {text[:end] for text in texts if (end := first_chunk(scenario.voice.chunk, text, whole=True))}
+    texts |= set(_heard(recordings)) if scenario.barge_in.by == "recorded" else set()
     found = {}
-    for text in {ask.reply for ask in script}:
+    for text in texts:
         tokens = await server.tokenize(text)
         found[text] = max(len(tokens or []) - empty, 1)
     return found
+
+
+def _heard(recordings: Recordings) -> Iterator[str]:
+    for recording in recordings.values():
+        yield from (turn.agent.heard for turn in recording.turns if turn.agent.heard)
 
 
 def _check_fits(info: ServerInfo, who: str, prompt: int | None, reply: int) -> None:

@@ -8,7 +8,11 @@ from ..server.api import Reply
 
 
 class Progress(msgspec.Struct, kw_only=True):
-    """What the engine is at. `done` and `total` count the rows of the repeats; `tokens` those of ended replies."""
+    """What the engine is at. `done` and `total` count the rows of the repeats; `tokens` those of ended replies.
+
+    `load_ends`: loop time at which the load under way is over, where its pace tells; `loads_left_s`: seconds of the
+    loads after it. None where callers go as fast as the server.
+    """
 
     phase: str = "starting the server"
     point: str = ""
@@ -19,6 +23,8 @@ class Progress(msgspec.Struct, kw_only=True):
     tokens: int = 0
     errors: int = 0
     measuring_since: float | None = None
+    load_ends: float | None = None
+    loads_left_s: float | None = None
     live: Iterable[Reply] = ()
 
     def callers(self) -> tuple[int, int]:
@@ -31,7 +37,9 @@ class Progress(msgspec.Struct, kw_only=True):
         return self.tokens + sum(len(reply.token_s) for reply in self.live if reply.outcome is None)
 
     def left(self, now: float) -> float | None:
-        """Seconds to go, from the pace so far; None while nothing is known."""
+        """Seconds to go, by the callers' pace or the server's so far; None while nothing is known."""
+        if self.loads_left_s is not None:
+            return None if self.load_ends is None else max(self.load_ends - now, 0.0) + self.loads_left_s
         if self.measuring_since is None or not self.done:
             return None
         return (now - self.measuring_since) / self.done * (self.total - self.done)

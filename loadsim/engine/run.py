@@ -22,17 +22,17 @@ from ..server.process import Process, StartError
 from ..telemetry.lag import Lag
 from ..types import BadInput, RequestRow, RunStopped, ServerSettings
 from .point import Bench, Point
-from .preflight import GroupPlan, Plan, check_server, preflight, prompt_tokens
+from .preflight import Plan, Recordings, Script, calls, check_server, preflight, prompt_tokens
 from .progress import Progress
 
 LOG = "server.log"
 
 
 async def run(
-    scenario: Scenario, recording: Recording, recorder: Recorder, progress: Progress, origin: float, key: str | None
+    scenario: Scenario, recordings: Recordings, recorder: Recorder, progress: Progress, origin: float, key: str | None
 ) -> None:
-    """Measure every load point of `scenario` and record it. `origin`: loop time at 0 on the run's clock; `key`: the
-    server's API key.
+    """Measure every load point of `scenario` and record it. `recordings`: by the names it gives them; `origin`: loop
+    time at 0 on the run's clock; `key`: the server's API key.
 
     Raises BadInput before the load where scenario, recording and server do not go together; RunStopped where the run
     could not go on; both leave what was recorded.
@@ -42,8 +42,8 @@ async def run(
         server = HttpServer(url, key, waits)
         progress.live = server.live
         try:
-            fitted, plans = await _prepare(server, scenario, recording, recorder, progress, process)
-            await _measure(server, fitted, plans, recorder, progress, origin)
+            plans = await _prepare(server, scenario, recordings, recorder, progress, process)
+            await _measure(server, plans, recorder, progress, origin)
         except RunStopped as stopped:
             if process is not None and await _has_ended(process):
                 raise RunStopped(f"the embedded server is gone ({stopped}); see {recorder.path / LOG}") from None
@@ -83,12 +83,12 @@ async def _has_ended(process: Process) -> bool:
 async def _prepare(
     server: HttpServer,
     scenario: Scenario,
-    recording: Recording,
+    recordings: Recordings,
     recorder: Recorder,
     progress: Progress,
     process: Process | None,
-) -> tuple[Recording, list[Plan]]:
-    """Ask the server what it is, fit the recording, check every point; all before the first load."""
+) -> list[Plan]:
+    """Ask the server what it is, fit the recordings, check every point; all before the first load."""
     progress.phase = "waiting for the server"
     loading = await server.ready()
     info = await server.info()
@@ -103,34 +103,39 @@ async def _prepare(
             raise BadInput(f"fit: {info.url} does not count tokens (/apply-template, /tokenize): leave fit out")
         return len(tokens)
 
+    used = {name: recordings[name] for group in scenario.callers.values() for name in calls(group, scenario)}
     if scenario.fit is not None:
-        recording = await fit(recording, count, scenario.fit)
-    plans = [await preflight(server, info, label, point, recording) for label, point in points(scenario)]
+        used = {name: await fit(recording, count, scenario.fit) for name, recording in used.items()}
+    plans = [await preflight(server, info, label, point, used) for label, point in points(scenario)]
     told: dict[str, Any] = {name: value for name, value in msgspec.structs.asdict(info).items() if name != "template"}
     recorder.describe(
         scenario=dump(scenario),
-        recording={"title": recording.title, "turns": len(recording.turns)},
+        recordings={name: {"title": call.title, "turns": len(call.turns)} for name, call in used.items()},
         server=told | {"embedded": process is not None, "loading_s": round(loading, 3)},
         points={
-            plan.point: {"slots": plan.slots, "groups": {name: _told(group) for name, group in plan.groups.items()}}
+            plan.point: {
+                "slots": plan.slots,
+                "groups": {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()},
+            }
             for plan in plans
         },
     )
-    return recording, plans
+    return plans
 
 
-def _told(group: GroupPlan) -> dict[str, Any]:
+def _told(script: Script) -> dict[str, Any]:
     return {
-        "turns": [group.turns[0], group.turns[-1]],
-        "warm_tokens": group.warm,
-        "first_tokens": group.first,
-        "longest_tokens": group.longest,
-        "expects": sorted(group.expects),
+        "recording": script.recording.title,
+        "turns": [script.turns[0], script.turns[-1]],
+        "warm_tokens": script.warm,
+        "first_tokens": script.first,
+        "longest_tokens": script.longest,
+        "expects": sorted(script.expects),
     }
 
 
 async def _measure(
-    server: HttpServer, recording: Recording, plans: list[Plan], recorder: Recorder, progress: Progress, origin: float
+    server: HttpServer, plans: list[Plan], recorder: Recorder, progress: Progress, origin: float
 ) -> None:
     lag = Lag()
     lag.start()
@@ -144,7 +149,6 @@ async def _measure(
     bench = Bench(
         run=recorder.id,
         server=server,
-        recording=recording,
         origin=origin,
         progress=progress,
         emit=emit,
@@ -155,6 +159,9 @@ async def _measure(
         measured = [Point(bench, plan) for plan in plans]
         repeats = plans[0].scenario.repeat
         progress.repeats, progress.total = repeats, sum(point.rows() for point in measured) * repeats
+        loads = [point.load_seconds() for point in measured]
+        if all(seconds is not None for seconds in loads):
+            progress.loads_left_s = sum(seconds or 0.0 for seconds in loads) * repeats
         for point in measured:
             for number in range(1, repeats + 1):
                 await point.repeat(number)

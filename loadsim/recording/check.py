@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from .model import Recording, Reply, Turn, Utterance
+from .model import Pause, Recording, Reply, Turn, Utterance
 from .schema import form, mismatches
 
 NEAR_S = 1.0  # a caller who cuts in starts to speak no further from the cut than this
@@ -29,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def check(recording: Recording) -> list[Finding]:
     """All findings, in the order of the call; turns, steps and calls are numbered from 1."""
-    return [*_opening(recording), *_tools(recording), *_turns(recording)]
+    return [*_opening(recording), *_tools(recording), *_greeting(recording), *_turns(recording)]
 
 
 def _opening(recording: Recording) -> Iterator[Finding]:
@@ -53,6 +53,18 @@ def _tools(recording: Recording) -> Iterator[Finding]:
             seen.add(name)
 
 
+def _greeting(recording: Recording) -> Iterator[Finding]:
+    greeting, turns = recording.greeting, recording.turns
+    if greeting is None:
+        return
+    yield from _utterance("greeting", greeting, greeting.in_history, AGENT_PACE)
+    yield from _cut("greeting", greeting, turns[0].caller if turns else None)
+    if turns and greeting.start > turns[0].caller.start:
+        yield Finding("greeting", "starts after the caller does in turn 1")
+    if turns and greeting.end > turns[0].agent.start:
+        yield Finding("turn 1: agent", "starts before the greeting ends")
+
+
 def _turns(recording: Recording) -> Iterator[Finding]:
     turns, seen = recording.turns, set[str]()
     well_formed = (tool["function"] for tool in recording.tools if not list(form(tool)))
@@ -60,6 +72,7 @@ def _turns(recording: Recording) -> Iterator[Finding]:
     for number, turn in enumerate(turns, 1):
         here = f"turn {number}"
         yield from _utterance(f"{here}: caller", turn.caller, turn.caller.text, CALLER_PACE)
+        yield from _pauses(f"{here}: caller", turn.caller)
         yield from _utterance(f"{here}: agent", turn.agent, turn.agent.in_history, AGENT_PACE)
         yield from _calls(here, turn, declared, seen)
         yield from _backchannels(here, turn)
@@ -70,7 +83,7 @@ def _turns(recording: Recording) -> Iterator[Finding]:
             yield Finding(f"{here}: agent", f"replies {early:.2f} s before the caller has ended", warning=True)
         if number > 1:
             yield from _order(number, turns[number - 2], turn)
-        yield from _cut(here, turn.agent, turns[number].caller if number < len(turns) else None)
+        yield from _cut(f"{here}: agent", turn.agent, turns[number].caller if number < len(turns) else None)
 
 
 def _utterance(where: str, said: Utterance | Reply, spoken: str, pace: tuple[float, float]) -> Iterator[Finding]:
@@ -80,12 +93,32 @@ def _utterance(where: str, said: Utterance | Reply, spoken: str, pace: tuple[flo
         yield Finding(where, problem)
         return
     words, seconds = len(spoken.split()), said.end - said.start
-    if words and not pace[0] <= words / seconds <= pace[1]:
+    if isinstance(said, Utterance):
+        seconds -= sum(pause.end - pause.start for pause in said.pauses if not _span(pause))
+    if words and seconds > 0 and not pace[0] <= words / seconds <= pace[1]:
         text = f"speaks {words / seconds:.2f} words/s, people {pace[0]:g} to {pace[1]:g}"
         yield Finding(where, text, warning=True)
 
 
-def _span(said: Utterance | Reply) -> str | None:
+def _pauses(where: str, said: Utterance) -> Iterator[Finding]:
+    """An utterance's silences: inside it, one after the other, each between two of its words."""
+    words = len(said.text.split())
+    before: Pause | None = None
+    for number, pause in enumerate(said.pauses, 1):
+        here = f"{where}: pause {number}"
+        if not 1 <= pause.after < words:
+            among = f"1 to {words - 1}" if words > 1 else "none, in a text of one word"
+            yield Finding(here, f"after {pause.after} words; expected {among}")
+        if problem := _span(pause):
+            yield Finding(here, problem)
+        elif not said.start < pause.start or not pause.end < said.end:
+            yield Finding(here, "outside the utterance")
+        elif before and (pause.start <= before.end or pause.after <= before.after):
+            yield Finding(here, "no words between it and the one before it")
+        before = pause
+
+
+def _span(said: Utterance | Reply | Pause) -> str | None:
     """What is wrong with its two times."""
     times = (said.start, said.end)
     if not all(map(math.isfinite, times)):
@@ -125,17 +158,17 @@ def _order(number: int, before: Turn, turn: Turn) -> Iterator[Finding]:
         yield Finding(f"{here}: agent", f"starts before the reply of {past} ends")
 
 
-def _cut(here: str, reply: Reply, after: Utterance | None) -> Iterator[Finding]:
+def _cut(agent: str, reply: Reply, after: Utterance | None) -> Iterator[Finding]:
     heard = reply.heard
     if heard is None:
         return
     if not heard.strip():
-        yield Finding(f"{here}: agent.heard", "no text; leave it out for a reply that was heard whole")
+        yield Finding(f"{agent}.heard", "no text; leave it out for a reply that was heard whole")
     elif heard == reply.text or not reply.text.startswith(heard):
-        yield Finding(f"{here}: agent.heard", "expected a beginning of the text, and not all of it")
+        yield Finding(f"{agent}.heard", "expected a beginning of the text, and not all of it")
     if after and not (after.start <= reply.end <= after.end or abs(after.start - reply.end) <= NEAR_S):
         text = f"cut at {reply.end:g} s, but the caller speaks from {after.start:g} to {after.end:g} s"
-        yield Finding(f"{here}: agent.heard", text)
+        yield Finding(f"{agent}.heard", text)
 
 
 def _calls(here: str, turn: Turn, declared: dict[str, Any], seen: set[str]) -> Iterator[Finding]:

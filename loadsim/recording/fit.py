@@ -14,9 +14,9 @@ from typing import TypeVar
 import msgspec
 
 from ..types import BadInput
-from .model import Recording, Reply, Turn, Utterance
+from .model import Pause, Recording, Reply, Turn, Utterance
 
-Said = TypeVar("Said", Utterance, Reply)
+Said = TypeVar("Said", Utterance, Reply, Pause)
 
 Count = Callable[[Recording], Awaitable[int]]
 """The tokens of a recording's prompt up to its last caller message, generation prompt included."""
@@ -72,8 +72,9 @@ def _earlier(turn: Turn, seconds: float) -> Turn:
     def moved(said: Said) -> Said:
         return replace(said, start=round(said.start - seconds, 6), end=round(said.end - seconds, 6))
 
+    caller = replace(moved(turn.caller), pauses=tuple(map(moved, turn.caller.pauses)))
     murmurs = tuple(map(moved, turn.backchannels))
-    return replace(turn, caller=moved(turn.caller), agent=moved(turn.agent), backchannels=murmurs)
+    return replace(turn, caller=caller, agent=moved(turn.agent), backchannels=murmurs)
 
 
 async def _trimmed(recording: Recording, count: Count, target: int, tokens: int) -> tuple[Recording, int]:

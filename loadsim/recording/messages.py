@@ -30,9 +30,17 @@ def answer_messages(turn: Turn) -> list[Message]:
     return [*steps, {"role": "assistant", "content": turn.agent.in_history}]
 
 
+def opening_messages(recording: Recording, system: str | None = None) -> list[Message]:
+    """What stands before the first caller message: the system prompt, or `system` in its place, and the greeting."""
+    messages: list[Message] = [{"role": "system", "content": recording.system if system is None else system}]
+    if recording.greeting is not None:
+        messages.append({"role": "assistant", "content": recording.greeting.in_history})
+    return messages
+
+
 def prompt_messages(recording: Recording, turn: int) -> list[Message]:
     """The prompt of turn number `turn` (from 1): everything before it, then its caller message."""
-    messages: list[Message] = [{"role": "system", "content": recording.system}]
+    messages = opening_messages(recording)
     for past in recording.turns[: turn - 1]:
         messages += [{"role": "user", "content": past.caller.text}, *answer_messages(past)]
     return [*messages, {"role": "user", "content": recording.turns[turn - 1].caller.text}]

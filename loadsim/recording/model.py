@@ -8,24 +8,39 @@ from typing import Any
 import msgspec
 
 
-class Utterance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something said, from `start` to `end` (seconds into the call)."""
+class Pause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Silence inside an utterance, from `start` to `end` (seconds into the call), after `after` of its words."""
+
+    after: int
+    start: float
+    end: float
+
+
+class Utterance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Something said, from `start` to `end` (seconds into the call), with its longer pauses.
+
+    `drawn`: the times are not the call's own, but drawn from how people talk.
+    """
 
     text: str
     start: float
     end: float
+    pauses: tuple[Pause, ...] = ()
+    drawn: bool = False
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the agent generated (`text`) and when its voice spoke.
 
-    `heard` is the part the caller heard when they cut in (`end` is then the cut); None: all of it.
+    `heard` is the part the caller heard when they cut in (`end` is then the cut); None: all of it. `drawn`: as in
+    Utterance.
     """
 
     text: str
     start: float
     end: float
     heard: str | None = None
+    drawn: bool = False
 
     @property
     def in_history(self) -> str:
@@ -58,7 +73,8 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A call: system prompt, tool schemas (OpenAI's form) and turns.
 
-    `fresh` is one more caller message that follows the last reply; a measured row says it with a salt.
+    `greeting`: what the agent says before the caller does. `fresh` is one more caller message that follows the last
+    reply; a measured row says it with a salt.
     """
 
     title: str
@@ -66,4 +82,5 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     system: str
     tools: tuple[dict[str, Any], ...]
     turns: tuple[Turn, ...]
+    greeting: Reply | None = None
     fresh: str = "One more thing before you go, can I give you a reference number?"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from .messages import Message, prompt_messages
-from .model import Recording, Turn
+from .model import Recording, Turn, Utterance
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -45,6 +45,8 @@ class Spread(msgspec.Struct, frozen=True):
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """A whole call. Paces are words per second of speech; token figures are None where nobody counted.
 
+    `drawn`: how many utterances and replies have times that are not the call's own.
+
     `spoken` and `tools`: new tokens of the turns after the first, by `Row.spoken`. `prompt`: of the last turn.
     """
 
@@ -53,6 +55,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     tool_turns: int
     cuts: int
     backchannels: int
+    drawn: int
     caller_pace: float
     agent_pace: float
     spoken: Spread | None
@@ -88,19 +91,25 @@ def rows(recording: Recording, tokens: Tokens | None = None) -> list[Row]:
 def totals(recording: Recording, tokens: Tokens | None = None) -> Totals:
     """The figures of the whole call, which has at least one turn."""
     turns, later = recording.turns, rows(recording, tokens)[1:]
+    replies = [*([recording.greeting] if recording.greeting else []), *(turn.agent for turn in turns)]
     return Totals(
         turns=len(turns),
         seconds=max(turn.agent.end for turn in turns),
         tool_turns=sum(bool(turn.tools) for turn in turns),
-        cuts=sum(turn.agent.heard is not None for turn in turns),
+        cuts=sum(reply.heard is not None for reply in replies),
         backchannels=sum(len(turn.backchannels) for turn in turns),
-        caller_pace=_pace([(turn.caller.text, turn.caller.end - turn.caller.start) for turn in turns]),
-        agent_pace=_pace([(turn.agent.in_history, turn.agent.end - turn.agent.start) for turn in turns]),
+        drawn=sum(reply.drawn for reply in replies) + sum(turn.caller.drawn for turn in turns),
+        caller_pace=_pace([(turn.caller.text, _speech(turn.caller)) for turn in turns]),
+        agent_pace=_pace([(reply.in_history, reply.end - reply.start) for reply in replies]),
         spoken=_spread([row.new for row in later if row.spoken]),
         tools=_spread([row.new for row in later if not row.spoken]),
         replies=_spread(tokens.replies if tokens else ()),
         prompt=tokens.prompts[-1] if tokens else None,
     )
+
+
+def _speech(said: Utterance) -> float:
+    return said.end - said.start - sum(pause.end - pause.start for pause in said.pauses)
 
 
 def _pace(said: list[tuple[str, float]]) -> float:

@@ -17,6 +17,11 @@ def ms(seconds: float | None) -> str:
     return number(None if seconds is None else seconds * 1e3)
 
 
+def whole(value: float | None) -> str:
+    """A count, or the middle of two."""
+    return "-" if value is None else f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
 def percent(ratio: float | None) -> str:
     """A ratio in per cent."""
     return "-" if ratio is None else f"{number(ratio * 100)} %"
@@ -42,10 +47,18 @@ def runs(numbers: Iterable[int]) -> str:
 
 
 def several(n: int, word: str) -> str:
-    """A count with its noun: 1 slot, 12 slots."""
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+    """A count with its noun: 1 slot, 12 slots, 2 replies."""
+    if n == 1:
+        return f"1 {word}"
+    return f"{n:,} {word[:-1]}ies" if word.endswith("y") else f"{n:,} {word}s"
 
 
 def counts(of: dict[str, int]) -> str:
     """Counted words: 58 extension, 2 cold."""
     return ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in sorted(of.items(), key=lambda item: -item[1]))
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Those of some phrases that say something, with commas and an `and`."""
+    *most, last = [part for part in parts if part] or [""]
+    return f"{', '.join(most)} and {last}" if most else last

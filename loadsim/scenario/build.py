@@ -1,7 +1,7 @@
 """A tree becomes a Scenario: each value is held against the type that the model gives its key."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -9,38 +9,70 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from . import tree, units
 from .model import Scenario
 from .tree import Listing, Mapping, Node, Scalar, bad
-from .units import START, TIME, Duration, Start, format_duration, parse_duration, parse_start
+from .units import Duration, Start, VoiceRate
 
-PARSERS: dict[type, Callable[[str], Duration]] = {Duration: parse_duration, Start: parse_start}
-WORDS: dict[type, str] = {Duration: TIME, Start: START}
+PARSERS: dict[type, Callable[[str], Any]] = {
+    Duration: units.parse_duration,
+    Start: units.parse_start,
+    VoiceRate: units.parse_rate,
+}
+WORDS: dict[type, str] = {Duration: units.TIME, Start: units.START, VoiceRate: units.RATE}
 LARGEST = 2**63 - 1  # what JSON readers agree on as a whole number
 
 
-def build(tree: Node) -> Scenario:
+def build(node: Node) -> Scenario:
     """The scenario that the tree tells. Raises BadInput with place, key and what is allowed."""
-    scenario: Scenario = _value(tree, model(), ())
+    scenario: Scenario = _value(node, model(), ())
     return scenario
 
 
 def dump(scenario: Scenario) -> dict[str, Any]:
     """The scenario as plain data with every default filled in; times are text such as `6 s`."""
-    data: dict[str, Any] = msgspec.to_builtins(scenario, enc_hook=plain_time)
+    data: dict[str, Any] = msgspec.to_builtins(scenario, enc_hook=as_text)
     return data
 
 
-def plain_time(value: Any) -> str:
-    """msgspec's encoding hook for times."""
-    if isinstance(value, Duration):
-        return format_duration(value)
+def as_text(value: Any) -> str:
+    """msgspec's encoding hook for what has a unit."""
+    match value:
+        case Duration():
+            return units.format_duration(value)
+        case Start():
+            return units.format_start(value)
+        case VoiceRate():
+            return units.format_rate(value)
     raise NotImplementedError
 
 
+def put(node: Node, path: Sequence[str], value: Node) -> Node:
+    """`tree.put` that keeps what a short form says: in `pace: speech`, `pace.gap` is put beside `by: speech`."""
+    kind = next((field.type for field in model().fields if field.name == path[0]), None)
+    held = node.items.get(path[0]) if isinstance(node, Mapping) else None
+    if isinstance(held, Scalar) and isinstance(kind, inspect.StructType) and short(kind):
+        node = tree.put(node, path[:1], Mapping(held.where, {short(kind): held}))
+    return tree.put(node, path, value)
+
+
 @cache
-def model() -> inspect.Type:
+def model() -> inspect.StructType:
     """The model's types, as msgspec sees them."""
-    return inspect.type_info(Scenario)
+    kind = inspect.type_info(Scenario)
+    assert isinstance(kind, inspect.StructType)
+    return kind
+
+
+def short(kind: inspect.StructType) -> str:
+    """The key whose value may stand for the whole struct, or nothing."""
+    return getattr(kind.cls, "SHORT", "")
+
+
+def short_words(kind: inspect.StructType) -> tuple[str, ...]:
+    """What may stand for the whole struct."""
+    types = [field.type for field in kind.fields if field.name == short(kind)]
+    return tuple(str(word) for each in types if isinstance(each, inspect.LiteralType) for word in each.values)
 
 
 def suggestion(word: str, allowed: list[str]) -> str:
@@ -58,13 +90,12 @@ def expected(kind: inspect.Type) -> str:
                 return f"{word}, {kind.ge} to {kind.le}"
             return word if kind.ge is None else f"{word}, {kind.ge} or more"
         case inspect.LiteralType(values=values):
-            return ("one of " if len(values) > 1 else "") + ", ".join(map(str, values))
+            return _one_of(values)
         case inspect.UnionType(types=types):
             return ", or ".join(expected(each) for each in types)
-        case inspect.StructType(fields=fields) if len(fields) == 1:
-            return f"{{{fields[0].name}: {expected(fields[0].type)}}}"
         case inspect.StructType(fields=fields):
-            return "keys (" + ", ".join(sorted(field.name for field in fields)) + ")"
+            keys = "keys (" + ", ".join(sorted(field.name for field in fields)) + ")"
+            return f"{_one_of(short_words(kind))}, or {keys}" if short(kind) else keys
         case inspect.CustomType(cls=cls):
             return WORDS[cls]
         case inspect.DictType():
@@ -120,6 +151,8 @@ def _value(node: Node, kind: inspect.Type, path: tuple[str, ...], union: inspect
             return None
         case inspect.StructType(), Mapping():
             return _struct(node, kind, path)
+        case inspect.StructType(cls=cls), Scalar(text=text) if text in short_words(kind):
+            return cls(**{short(kind): text})
         case inspect.DictType(value_type=inner, min_length=least), Mapping(items=pairs) if len(pairs) >= (least or 0):
             return {key: _value(value, inner, (*path, key)) for key, value in pairs.items()}
         case inspect.ListType(item_type=inner, min_length=least), Listing(items=values) if len(values) >= (least or 0):
@@ -142,6 +175,10 @@ def _value(node: Node, kind: inspect.Type, path: tuple[str, ...], union: inspect
             except ValueError as error:
                 raise bad(node.where, ".".join(path), str(error)) from None
     raise bad(node.where, ".".join(path), f"expected {expected(union or kind)}; got {got(node)}{_hint(node, kind)}")
+
+
+def _one_of(words: Sequence[Any]) -> str:
+    return ("one of " if len(words) > 1 else "") + ", ".join(map(str, words))
 
 
 def _member(node: Node, types: tuple[inspect.Type, ...]) -> inspect.Type:

@@ -8,14 +8,18 @@ from typing import Any
 import msgspec
 
 from . import tree
-from .model import Scenario, Server
+from .model import Pace, ReplyLength, Scenario, Server
 from .tree import Node, bad
 from .turns import bounds
+from .units import format_duration
 
 EMBEDDED = "embedded"
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
 
-_REPLY = "write reply: recorded, or reply: {free: 120}"
+RETRIES = {"livekit": 10, "pipecat": 5}
+"""Seconds without a first token after which an agent asks again."""
+
+_REPLY = "write reply: recorded, {free: 120} or {exactly: 120}"
 SET_BY = {
     "messages": "the recording gives them",
     "tools": "the recording gives them",
@@ -43,7 +47,7 @@ def check(scenario: Scenario, node: Node) -> None:
     """Raises BadInput for the first thing that cannot be, at its place in the tree that the scenario was built from."""
     for path, text in _secrets(scenario):
         raise bad(_unspoken(tree.find(node, path).where), path, text)
-    for path, text in chain(_own(scenario), _settings(scenario.server), _fitting(scenario)):
+    for path, text in chain(_own(scenario), _talking(scenario), _settings(scenario.server), _fitting(scenario)):
         raise bad(tree.find(node, path).where, path, text)
 
 
@@ -62,18 +66,52 @@ def _own(scenario: Scenario) -> Iterator[Problem]:
     for name, group in scenario.callers.items():
         if not re.fullmatch(r"[\w-]+", name):
             yield f"callers.{name}", "a group's name is letters, digits, - and _"
+        if not all(recording.strip() for recording in group.recordings):
+            yield f"callers.{name}.recordings", "expected files of recordings/, or paths; one has no name"
         try:
             bounds(group.turns, group.cache)
         except ValueError as error:
             yield f"callers.{name}.turns", str(error)
     if scenario.baseline.replies == 1:
         yield "baseline.replies", "expected 2 or more, since the first is dropped, or 0 for no baseline; got 1"
+    reply = scenario.reply
+    if isinstance(reply, ReplyLength) and (reply.free is None) == (reply.exactly is None):
+        yield "reply", f"expected one of exactly, free; got {'neither' if reply.free is None else 'both'}"
     for key in scenario.request:
         if key in SET_BY:
             yield f"request.{key}", f"loadsim sets this itself; {SET_BY[key]}"
-    for key, seconds in msgspec.structs.asdict(scenario.timeout).items():
-        if not seconds:
-            yield f"timeout.{key}", "expected a time longer than 0"
+    times = {f"timeout.{key}": seconds for key, seconds in msgspec.structs.asdict(scenario.timeout).items()}
+    for key, seconds in {**times, "patience": scenario.patience, "duration": scenario.duration}.items():
+        if seconds == 0:
+            yield key, "expected a time longer than 0"
+
+
+def _talking(scenario: Scenario) -> Iterator[Problem]:
+    """How callers talk: what rests on another key, and what would have no effect."""
+    pace, barge_in, speculation = scenario.pace, scenario.barge_in, scenario.speculation
+    speech = pace.by == "speech"
+    for name, group in scenario.callers.items():
+        if group.again and scenario.duration is None:
+            yield f"callers.{name}.again", "the calls would never end; give a duration, such as 10 min"
+        if group.every and speech:
+            yield f"callers.{name}.every", "not used where pace is speech, which times the turns; leave it out"
+        if group.start.how == "call" and not speech:
+            yield f"callers.{name}.start", "call is only for pace: speech, where a recorded call takes its time"
+    for key in ("times", "gap", "words_per_s", "time_scale"):
+        if not speech and getattr(pace, key) != getattr(Pace(), key):
+            yield f"pace.{key}", "has no effect unless pace.by is speech"
+    if barge_in.false_interruption and barge_in.backchannels == "none":
+        yield "barge_in.false_interruption", "has no effect unless barge_in.backchannels is recorded or drawn"
+    if speculation.by != "none":
+        if not speech:
+            yield "speculation.by", f"{speculation.by} needs pace.by: speech, where a caller's words take time"
+        if speculation.eager > pace.endpointing:
+            most, got = format_duration(pace.endpointing), format_duration(speculation.eager)
+            yield "speculation.eager", f"expected pace.endpointing, which is {most}, at the most; got {got}"
+    after = RETRIES.get(scenario.retry, 0)
+    if scenario.timeout.first_token < after:
+        got = format_duration(scenario.timeout.first_token)
+        yield "timeout.first_token", f"expected {after} s or more, since {scenario.retry} retries only then; got {got}"
 
 
 def _settings(server: Server) -> Iterator[Problem]:

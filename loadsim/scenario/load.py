@@ -7,7 +7,7 @@ from typing import Any
 from .. import shipped
 from ..types import BadInput
 from . import tree
-from .build import build, dump
+from .build import build, dump, put
 from .model import Scenario
 from .sweep import grid
 from .tree import Mapping, Node, Scalar, bad
@@ -84,4 +84,4 @@ def _changed(node: Node, change: str) -> Node:
     value = tree.parse(text, where, where)
     if value is None:
         raise bad(where, "", "give a value after =, null for none")
-    return tree.put(node, tree.keys(path), value)
+    return put(node, tree.keys(path), value)

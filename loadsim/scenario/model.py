@@ -3,13 +3,15 @@
 A docstring's `key: text` lines are the keys' descriptions in the schema that editors read.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
-from ..types import Count, Natural, ServerSettings
-from .units import Duration, Start
+from ..types import Chunk, Count, Heard, Natural, ServerSettings
+from .units import Duration, Start, VoiceRate
+
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,20 +40,106 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Callers that do the same.
 
     count: how many callers.
-    start: `together`, or the time over which the first turns are spread evenly.
+    start: when calls begin. `together`; `6 s` spread evenly over that time; `call` over the length of the recorded
+        call; `at 5 s` all at that time; `every 10 s` one after the other; `poisson 10 s` at random, so far apart on
+        average.
     every: time from one turn's start to the next one of the same caller; a late reply delays it.
     cache: `warm` callers find their history in their slot, `cold` ones share nothing with any slot.
     turns: `last` is one fresh message after the recorded call, `last 3` the two turns before it too; `40-42` are turns
         by number; `all` is every one.
-    slots: `neighbours` pins callers to slots side by side, `spread` to slots far apart; `server` lets it choose.
+    slots: `neighbours` pins callers to slots side by side, `spread` to slots far apart, `low` to those below all
+        others, `high` above; `server` lets it choose.
+    again: call again after the end of a call, until the scenario's `duration` is over.
+    recordings: calls that the group's callers take in turn, in place of the scenario's one.
     """
 
     count: Count
-    start: Start = Start(0)
+    start: Start = Start("together")
     every: Duration = Duration(0)
     cache: Literal["warm", "cold"] = "warm"
     turns: str = "last"
-    slots: Literal["neighbours", "spread", "server"] = "neighbours"
+    slots: Literal["neighbours", "spread", "low", "high", "server"] = "neighbours"
+    again: bool = False
+    recordings: list[str] = []
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a caller's next turn comes. `pace: speech` is short for `{by: speech}`.
+
+    by: `at_once` asks as soon as the reply has ended, or as `every` says; `speech` follows what is heard and said.
+    times: `recorded` times of the call, or `drawn` from how people talk on the telephone.
+    gap: from the end of the agent's speech to the caller's first word; null as `times` says.
+    words_per_s: an utterance lasts its words over this; null as `times` says.
+    endpointing: from the caller's last word to the request.
+    time_scale: divides all of a call's waiting, for a trial; the load is not a real one then.
+    """
+
+    SHORT: ClassVar[str] = "by"
+
+    by: Literal["at_once", "speech"] = "at_once"
+    times: Literal["recorded", "drawn"] = "recorded"
+    gap: Duration | None = None
+    words_per_s: Annotated[float, Meta(ge=0.1)] | None = None
+    endpointing: Duration = Duration(0.5)
+    time_scale: Annotated[float, Meta(ge=1)] = 1.0
+
+
+class Voice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a reply is heard.
+
+    rate: how fast the voice speaks, `4.5 tokens/s` or `150 words/min`.
+    chunk: what the voice begins with: a `clause`, a `sentence`, or `livekit`, a sentence of 20 characters or more.
+    tts: from the first chunk's text to its sound.
+    network: the way there and back.
+    """
+
+    rate: VoiceRate = VoiceRate(4.5, "tokens/s")
+    chunk: Chunk = "clause"
+    tts: Duration = Duration(0.15)
+    network: Duration = Duration(0.11)
+
+
+class BargeIn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Callers who talk while the agent speaks. `barge_in: drawn` is short for `{by: drawn}`.
+
+    by: `none`; `recorded`, where the recording's caller did; or `drawn`.
+    probability: of a turn to be cut, if drawn.
+    trigger: how long the caller speaks before the agent falls silent and the stream is closed.
+    heard: what of a reply stands in the history after a cut. `spoken_words` the words that were heard;
+        `spoken_sentences` the whole sentences; `generated` all that was generated; `retranscribed` a transcript of the
+        agent's speech, which also takes the place of every whole reply.
+    backchannels: `none`; `recorded` ones; or `drawn`.
+    false_interruption: probability that a backchannel silences the agent for a while.
+    resume: how long.
+    """
+
+    SHORT: ClassVar[str] = "by"
+
+    by: Literal["none", "recorded", "drawn"] = "none"
+    probability: Share = 0.07
+    trigger: Duration = Duration(0.2)
+    heard: Heard = "spoken_words"
+    backchannels: Literal["none", "recorded", "drawn"] = "none"
+    false_interruption: Share = 0.0
+    resume: Duration = Duration(2)
+
+
+class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Requests that are sent before it is known that the caller has ended. `speculation: drawn` is short for
+    `{by: drawn}`.
+
+    by: `none`; at the `recorded` pauses of an utterance; or at `drawn` ones.
+    probability: of a pause inside an utterance, if drawn.
+    eager: from the caller's last word to the request; the voice still waits for `endpointing`.
+    tries: requests of one turn at the most.
+    """
+
+    SHORT: ClassVar[str] = "by"
+
+    by: Literal["none", "recorded", "drawn"] = "none"
+    probability: Share = 0.25
+    eager: Duration = Duration(0.2)
+    tries: Count = 3
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,13 +153,15 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     slot: Natural | None = None
 
 
-class FreeReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The server ends its reply itself.
+class ReplyLength(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long replies are, where the recorded ones do not say.
 
-    free: tokens at the most.
+    free: the server ends its reply itself, after so many tokens at the most.
+    exactly: every reply has so many tokens.
     """
 
-    free: Count
+    free: Count | None = None
+    exactly: Count | None = None
 
 
 class Timeouts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,7 +189,17 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     baseline: one caller alone, measured before and after each repeat.
     repeat: how often each load point is measured.
     seed: the order of everything drawn.
-    reply: `recorded` gives each reply its recorded length (`max_tokens` and `ignore_eos`); `{free: 120}` a cap.
+    reply: `recorded` gives each reply its recorded length (`max_tokens` and `ignore_eos`); `{free: 120}` a cap;
+        `{exactly: 120}` that length.
+    pace: when a caller's next turn comes: `at_once` or `speech`.
+    voice: how a reply is heard.
+    barge_in: callers who talk while the agent speaks.
+    speculation: requests that are sent before it is known that the caller has ended.
+    retry: what the agent does when a request fails or is late: `none`; `livekit`, 10 s and 3 retries after 0.1, 2 and
+        2 s; `pipecat`, one retry after 5 s.
+    patience: how long a caller hears nothing before they hang up; null for ever.
+    history: `replay` sends the recorded replies, `conversation` the server's own, with its tool calls.
+    duration: how long callers begin turns; null until all calls are over.
     request: fields passed to the server as they are.
     timeout: when waiting ends.
     sweep: values for a key such as `callers.warm.slots`, one load point each.
@@ -112,7 +212,15 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     baseline: Baseline = Baseline()
     repeat: Count = 5
     seed: int = 1
-    reply: Literal["recorded"] | FreeReply = "recorded"
+    reply: Literal["recorded"] | ReplyLength = "recorded"
+    pace: Pace = Pace()
+    voice: Voice = Voice()
+    barge_in: BargeIn = BargeIn()
+    speculation: Speculation = Speculation()
+    retry: Literal["none", "livekit", "pipecat"] = "none"
+    patience: Duration | None = None
+    history: Literal["replay", "conversation"] = "replay"
+    duration: Duration | None = None
     request: dict[str, Any] = {}
     timeout: Timeouts = Timeouts()
     sweep: dict[str, Annotated[list[Any], Meta(min_length=1)]] = {}

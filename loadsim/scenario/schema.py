@@ -1,15 +1,18 @@
 """The scenario's JSON Schema, by which editors complete and check a file while it is written."""
 
 import re
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
 from msgspec import NODEFAULT, inspect
 
-from .build import model, plain_time
+from . import units
+from .build import as_text, model, short, short_words
 from .turns import PATTERN as TURNS
-from .units import PATTERN as TIME
-from .units import Start
+from .units import Duration, Start, VoiceRate
+
+PATTERNS: dict[type, str] = {Duration: units.PATTERN, Start: units.START_PATTERN, VoiceRate: units.RATE_PATTERN}
 
 
 def schema() -> dict[str, Any]:
@@ -24,7 +27,8 @@ def schema() -> dict[str, Any]:
 def _schema(kind: inspect.Type) -> dict[str, Any]:
     match kind:
         case inspect.StructType():
-            return _struct(kind)
+            keys = _struct(kind)
+            return {"anyOf": [{"enum": list(short_words(kind))}, keys]} if short(kind) else keys
         case inspect.DictType(value_type=inner, min_length=least):
             return _known(type="object", additionalProperties=_schema(inner), minProperties=least)
         case inspect.ListType(item_type=inner, min_length=least):
@@ -34,8 +38,8 @@ def _schema(kind: inspect.Type) -> dict[str, Any]:
         case inspect.LiteralType(values=values):
             return {"enum": list(values)}
         case inspect.CustomType(cls=cls):
-            word = "together|" if cls is Start else ""
-            return {"anyOf": [{"type": "string", "pattern": f"^(?:{word}{TIME})$"}, {"const": 0}]}
+            text = {"type": "string", "pattern": f"^(?:{PATTERNS[cls]})$"}
+            return text if cls is VoiceRate else {"anyOf": [text, {"const": 0}]}
         case inspect.IntType(ge=least, le=most):
             return _known(type="integer", minimum=least, maximum=most)
         case inspect.FloatType(ge=least, le=most):
@@ -50,8 +54,8 @@ def _schema(kind: inspect.Type) -> dict[str, Any]:
 
 
 def _struct(kind: inspect.StructType) -> dict[str, Any]:
-    text = kind.cls.__doc__ or ""
-    said = dict(re.findall(r"^ *(\w+): (.+)$", text, re.MULTILINE))
+    about, _, keys = cleandoc(kind.cls.__doc__ or "").partition("\n\n")
+    said = {key: _line(text) for key, text in re.findall(r"^(\w+): (.+(?:\n +.+)*)$", keys, re.MULTILINE)}
     properties = {}
     for field in kind.fields:
         default = field.default if field.default_factory is NODEFAULT else field.default_factory()
@@ -59,14 +63,18 @@ def _struct(kind: inspect.StructType) -> dict[str, Any]:
         if field.name == "turns":
             properties["turns"] |= {"type": ["string", "integer"], "pattern": f"^(?:{TURNS})$"}
         if not field.required:
-            properties[field.name]["default"] = msgspec.to_builtins(default, enc_hook=plain_time)
+            properties[field.name]["default"] = msgspec.to_builtins(default, enc_hook=as_text)
     return {
         "type": "object",
-        "description": text.partition("\n")[0],
+        "description": _line(about),
         "properties": properties,
         "required": [field.name for field in kind.fields if field.required],
         "additionalProperties": False,
     }
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _known(**words: Any) -> dict[str, Any]:

@@ -4,14 +4,13 @@ import math
 from itertools import product
 
 from . import tree
-from .build import build, dump, suggestion
+from .build import build, dump, put, suggestion
 from .check import check
 from .model import Scenario
 from .tree import Listing, Mapping, Node, Scalar, bad
 
 MOST_POINTS = 1000
 
-SWEPT = ("callers", "fit", "baseline", "reply", "request", "timeout")
 FIXED = {
     "server": "a server key needs a restart, which this version does not do between points",
     "recording": "one recording for all points, so that they compare",
@@ -19,7 +18,9 @@ FIXED = {
     "seed": "every point draws in the same order",
     "sweep": "a sweep has no sweep in it",
 }
-"""Keys that cannot be swept, and why. A key that leaves this table for SWEPT can be."""
+"""Keys that cannot be swept, and why."""
+
+SWEPT = tuple(key for key in Scenario.__struct_fields__ if key not in FIXED)
 
 
 def points(scenario: Scenario) -> list[tuple[str, Scenario]]:
@@ -43,7 +44,7 @@ def grid(node: Node) -> list[tuple[str, Scenario]]:
     for values in product(*swept.values()):
         point = bare
         for key, value in zip(swept, values, strict=True):
-            point = tree.put(point, tree.keys(key), tree.moved(value, f"{value.where}: sweep"))
+            point = put(point, tree.keys(key), tree.moved(value, f"{value.where}: sweep"))
         scenario = build(point)
         check(scenario, point)
         label = ", ".join(f"{names[key]}={_text(value)}" for key, value in zip(swept, values, strict=True))

@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 from ..types import ChatRequest, Outcome, ServerInfo, Timings
 
-Speakable = Callable[[str], bool]
+Speakable = Callable[[str, int], bool]
+"""Whether a voice can begin, by the text so far and its tokens."""
 
 
 class Moment(asyncio.Event):
@@ -26,7 +27,8 @@ class Reply:
 
     All times are loop time in seconds. `token_s` has one arrival per token that brought output, `token_ms` the server's
     own clock (ms since its first token) for the same tokens; both count as the server counts, or a chunk as one token
-    where it does not tell (`counted` is then False).
+    where it does not tell (`counted` is then False). `text_from`: tokens that came before the first one of text, such
+    as reasoning. `status`: HTTP's, once there is one.
     """
 
     def __init__(self, opened: float, speakable: Speakable) -> None:
@@ -40,6 +42,7 @@ class Reply:
         self.token_ms: list[float] = []
         self.counted = False
         self.chunks = 0
+        self.text_from = 0
         self.text: list[str] = []
         self.reasoning: list[str] = []
         self.calls: dict[int, dict[str, str]] = {}
@@ -48,6 +51,7 @@ class Reply:
         self.prompt_tokens: int | None = None
         self.slot: int | None = None
         self.finish: str | None = None
+        self.status: int | None = None
         self.outcome: Outcome | None = None
         self.error: str | None = None
         self.close: Callable[[], object] | None = None
@@ -58,6 +62,8 @@ class Reply:
         """A chunk with output arrived at `t`: the tokens are those that the server counted since the last one."""
         self.chunks += 1
         self.last = t
+        if not self.text:
+            self.text_from = len(self.token_s)
         if timings is None or timings.predicted_n is None:
             self.token_s.append(t)
         else:
@@ -75,7 +81,7 @@ class Reply:
     def say(self, t: float, text: str) -> None:
         """Text to be spoken arrived at `t`."""
         self.text.append(text)
-        if self.speech.t is None and self._speakable("".join(self.text)):
+        if self.speech.t is None and self._speakable("".join(self.text), len(self.token_s) - self.text_from):
             self.speech.at(t)
 
     def end(self, t: float, outcome: Outcome, error: str | None = None) -> None:
@@ -89,10 +95,10 @@ class Reply:
         self.first.set()
         self.speech.set()
 
-    def hang_up(self) -> None:
-        """Close the stream now; what came so far is kept and the outcome is `cut`."""
+    def hang_up(self, outcome: Outcome = "cut", why: str | None = None) -> None:
+        """Close the stream now; what came so far is kept."""
         if self.outcome is None:
-            self.end(asyncio.get_running_loop().time(), "cut")
+            self.end(asyncio.get_running_loop().time(), outcome, why)
             if self.close is not None:
                 self.close()
 

@@ -89,9 +89,11 @@ class HttpServer:
             ) as response:
                 assert isinstance(response, StampedResponse)
                 reply.headers = response.handler.headers_at or now()
+                reply.status = response.status
                 if response.status != 200:
                     text = await response.text(errors="replace")
-                    reply.end(now(), "error", f"HTTP {response.status}: {_body_error(text)}")
+                    said = _body_error(text).removeprefix(f"{response.status}: ")
+                    reply.end(now(), "error", f"HTTP {response.status}: {said}")
                     return
                 await self._read(reply, response)
         except (aiohttp.ClientError, OSError) as error:
@@ -128,7 +130,7 @@ class HttpServer:
     def _look(self) -> None:
         """The watch over all live replies: end those that have been silent for too long."""
         now, waits = self._loop.time(), self.waits
-        for reply, task in list(self.live.items()):
+        for reply in list(self.live):
             if reply.outcome is not None:
                 continue
             if reply.sent is None:
@@ -141,8 +143,7 @@ class HttpServer:
                 late = now - reply.last > waits.silence
                 said = f"no token for {waits.silence:g} s, after {len(reply.token_s)}"
             if late:
-                reply.end(now, "timeout", said)
-                task.cancel()
+                reply.hang_up("timeout", said)
         self._watch = self._loop.call_later(WATCH_S, self._look) if self.live else None
 
     # -- what the server tells

@@ -71,7 +71,7 @@ class Ours:
             slot=fields["id_slot"],
             fields={name: value for name, value in fields.items() if name not in named},
         )
-        reply = self._server.chat(request, speakable=lambda text: True)
+        reply = self._server.chat(request, speakable=lambda text, tokens: True)
         await reply.ended.wait()
         if reply.outcome != "ok" or reply.sent is None:
             raise ConnectionError(f"{reply.outcome}: {reply.error}")
@@ -116,7 +116,7 @@ async def _drive(load: Load) -> Seen:
     async with asyncio.TaskGroup() as callers:
         for caller in range(load.callers):
             callers.create_task(_caller(client, load, caller, samples))
-    cpu_s, rss_mb = _cpu_s() - begun, _peak_rss_mb()
+    cpu_s, rss_mb = _cpu_s() - begun, peak_rss_mb()
     await client.close()
     return Seen(samples, cpu_s, rss_mb)
 
@@ -135,7 +135,7 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _peak_rss_mb() -> float:
+def peak_rss_mb() -> float:
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
         return int(lines["VmHWM"].split()[0]) / 1024

@@ -240,7 +240,7 @@ def test_kill_leaves_no_server_and_a_run_that_reads(here: Path) -> None:
     found = read(Path("run"))
     assert (found.facts["ended"], len(found.rows) >= rows) == (None, True)
     again = loadsim("report", "run")
-    assert again.returncode == 0
+    assert again.returncode == 1
     assert "it was killed, or still goes on" in " ".join(again.stdout.split())
 
 

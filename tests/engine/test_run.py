@@ -15,11 +15,12 @@ from loadsim.results.read import Run, read
 from loadsim.results.write import Recorder
 from loadsim.run import run
 from loadsim.scenario.load import restore
-from loadsim.types import BadInput, RequestRow, RunStopped
+from loadsim.types import BadInput, RunStopped
 from tests.calls import CALL
+from tests.engine import truthful
+from tests.engine.truthful import QUICK, chats, of
 from tests.truth import Faults, Request, Truth, serve
 
-QUICK: dict[str, Any] = {"first": 0.01, "step": 0.002, "tokens": 8}
 SMALL: dict[str, Any] = {
     "recording": "call",
     "callers": {"warm": {"count": 3}},
@@ -28,38 +29,8 @@ SMALL: dict[str, Any] = {
 }
 
 
-def measured(
-    folder: Path,
-    scenario: dict[str, Any],
-    choose: Callable[[Request], Faults] | None = None,
-    key: str | None = None,
-    **options: Any,
-) -> tuple[Run, Truth]:
-    """Run a scenario of the small call against a truth server; the run as read back, and the server."""
-
-    async def main() -> Truth:
-        async with serve(choose=choose, **QUICK | options) as truth:
-            origin = asyncio.get_running_loop().time()
-            recorder = Recorder(folder, origin, text=True)
-            wanted = restore(SMALL | scenario | {"server": {"url": truth.url}}, "test")
-            ended = "stopped"
-            try:
-                await run_scenario(wanted, CALL, recorder, Progress(), origin, key)
-                ended = "complete"
-            finally:
-                recorder.close(ended)  # type: ignore[arg-type]
-            return truth
-
-    truth = run(main())
-    return read(folder), truth
-
-
-def chats(truth: Truth) -> list[Any]:
-    return [request.json for request in truth.requests if request.path == "/v1/chat/completions"]
-
-
-def of(found: Run, row: str) -> list[RequestRow]:
-    return [r for r in found.rows if r.row == row]
+def measured(folder: Path, scenario: dict[str, Any], *args: Any, **options: Any) -> tuple[Run, Truth]:
+    return truthful.measured(folder, SMALL | scenario, *args, **options)
 
 
 def test_the_rows_of_a_point_in_their_order(tmp_path: Path) -> None:
@@ -176,7 +147,7 @@ def test_a_second_run_on_the_same_server_is_as_cold_as_the_first(tmp_path: Path)
                 origin = asyncio.get_running_loop().time()
                 recorder = Recorder(tmp_path / name, origin, text=False)
                 wanted = SMALL | {"callers": {"new": {"count": 2, "cache": "cold"}}, "server": {"url": truth.url}}
-                await run_scenario(restore(wanted, "test"), CALL, recorder, Progress(), origin, None)
+                await run_scenario(restore(wanted, "test"), {"call": CALL}, recorder, Progress(), origin, None)
                 recorder.close("complete")
 
     run(main())
@@ -279,7 +250,7 @@ def test_a_slot_that_cannot_be_warmed_stops_the_run_and_keeps_its_rows(tmp_path:
     def third(body: Any) -> bool:
         return bool(body["max_tokens"] == 1 and body["id_slot"] == 2)
 
-    with pytest.raises(RunStopped, match=r"^slot 2 could not be warmed: HTTP 500: 500: "):
+    with pytest.raises(RunStopped, match=r"^slot 2 could not be warmed: HTTP 500: "):
         measured(tmp_path / "run", {}, failing(third, Faults(status=500)))
     found = read(tmp_path / "run")
     assert [r.outcome for r in found.rows] == ["ok", "ok", "error"]
@@ -307,7 +278,7 @@ def test_a_run_broken_off_keeps_the_replies_under_way(tmp_path: Path) -> None:
             recorder = Recorder(tmp_path / "run", origin, text=False)
             scenario = SMALL | {"baseline": {"replies": 0}, "reply": {"free": 50}, "server": {"url": truth.url}}
             task = asyncio.create_task(
-                run_scenario(restore(scenario, "test"), CALL, recorder, Progress(), origin, None)
+                run_scenario(restore(scenario, "test"), {"call": CALL}, recorder, Progress(), origin, None)
             )
             while len(truth.log) < 6 or not all(entry.token_s for entry in truth.log):
                 await asyncio.sleep(0.01)

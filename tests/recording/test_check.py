@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from loadsim.recording.check import Finding, check
-from loadsim.recording.model import Recording, Reply, ToolCall, Turn, Utterance
+from loadsim.recording.model import Pause, Recording, Reply, ToolCall, Turn, Utterance
 
 from .calls import LOOK_UP, call, turn, with_tool
 
@@ -150,6 +150,50 @@ def test_tools_have_openais_form_and_one_name() -> None:
     assert said(replace(call(1), tools=({"name": "look_up"},)))[0].startswith("tool 1: not in OpenAI's form")
 
 
+def greeted(greeting: Reply) -> list[str]:
+    """What is said of a call in which the caller first speaks from 5 to 8 s and is answered at 9 s."""
+    first = replace(turn(1), caller=Utterance("a b c d e f g h", 5, 8), agent=Reply("a b c d", 9, 11))
+    return said(replace(call(2, turn_1=first), greeting=greeting))
+
+
+def test_a_greeting_comes_before_the_caller() -> None:
+    assert greeted(Reply("Hello, how are you?", 1, 3)) == []
+    assert greeted(Reply("Hello, how are you?", 1, 5.5, heard="Hello, how")) == []
+    assert greeted(Reply("Hello, how are you?", 3, 5.5)) == []  # people may talk over each other
+    assert greeted(Reply("Hello?", 6, 7)) == ["greeting: starts after the caller does in turn 1"]
+    assert greeted(Reply("Hello?", 4, 10)) == ["turn 1: agent: starts before the greeting ends"]
+    assert greeted(Reply("", 1, 3)) == ["greeting: no text"]
+    assert greeted(Reply("Hello?", 3, 1)) == ["greeting: starts at 3 s, ends at 1 s"]
+    assert greeted(Reply("one two", 1, 2, heard="two")) == [
+        "greeting.heard: expected a beginning of the text, and not all of it",
+        "greeting.heard: cut at 2 s, but the caller speaks from 5 to 8 s",
+    ]
+
+
+def paused(*pauses: Pause) -> list[str]:
+    """What is said of a caller who says four words from 10 to 15 s with these pauses."""
+    return said(call(2, turn_2=replace(turn(2), caller=Utterance("a b c d", 10, 13, pauses))))
+
+
+def test_pauses_stand_in_order_between_words() -> None:
+    assert paused(Pause(1, 10.5, 11), Pause(3, 11.5, 12.5)) == []
+    assert paused(Pause(0, 10.5, 11)) == ["turn 2: caller: pause 1: after 0 words; expected 1 to 3"]
+    assert paused(Pause(4, 10.5, 11)) == ["turn 2: caller: pause 1: after 4 words; expected 1 to 3"]
+    assert paused(Pause(1, 9.5, 11)) == ["turn 2: caller: pause 1: outside the utterance"]
+    assert paused(Pause(1, 12, 13)) == ["turn 2: caller: pause 1: outside the utterance"]
+    assert paused(Pause(1, 11, 11)) == ["turn 2: caller: pause 1: starts at 11 s, ends at 11 s"]
+    between = ["turn 2: caller: pause 2: no words between it and the one before it"]
+    assert paused(Pause(1, 10.5, 11), Pause(2, 11, 12)) == between
+    assert paused(Pause(2, 10.5, 11), Pause(2, 11.5, 12)) == between
+
+
+def test_pace_is_that_of_the_words_without_the_pauses() -> None:
+    slow = call(2, turn_2=replace(turn(2), caller=Utterance("a b", 10, 13.9, (Pause(1, 10.5, 13.5),))))
+    assert said(slow) == []
+    fast = call(2, turn_2=replace(turn(2), caller=Utterance("a b c d", 10, 13, (Pause(1, 10.2, 12.8),))))
+    assert said(fast) == ["warning: turn 2: caller: speaks 10.00 words/s, people 0.5 to 6"]
+
+
 def test_what_stands_around_the_turns() -> None:
     assert said(replace(call(1), system="")) == ["warning: system: no text"]
     assert said(replace(call(1), system="Two\n\tlines.")) == []
@@ -160,7 +204,9 @@ def test_what_stands_around_the_turns() -> None:
 
 TEXT = st.sampled_from(["", "yes", "one two three", "\x00"])
 SECONDS = st.floats(-1, 20) | st.sampled_from([math.nan, math.inf, -math.inf])
-UTTERANCE = st.builds(Utterance, TEXT, SECONDS, SECONDS)
+PAUSES = st.lists(st.builds(Pause, st.integers(-1, 4), SECONDS, SECONDS), max_size=2).map(tuple)
+UTTERANCE = st.builds(Utterance, TEXT, SECONDS, SECONDS, PAUSES)
+REPLY = st.builds(Reply, TEXT, SECONDS, SECONDS, st.none() | TEXT)
 KEYS = st.sampled_from(["type", "function", "name", "parameters", "properties", "required", "enum"])
 JUNK = st.recursive(
     st.none() | st.sampled_from(["object", "function", "a"]), lambda inner: st.dictionaries(KEYS, inner)
@@ -169,7 +215,7 @@ CALLS = st.lists(st.builds(ToolCall, st.sampled_from("ab"), st.sampled_from("ab"
 TURN = st.builds(
     Turn,
     UTTERANCE,
-    st.builds(Reply, TEXT, SECONDS, SECONDS, st.none() | TEXT),
+    REPLY,
     st.lists(CALLS, max_size=2).map(tuple),
     st.lists(UTTERANCE, max_size=2).map(tuple),
 )
@@ -177,7 +223,7 @@ TOOLS = st.lists(st.fixed_dictionaries({"type": st.just("function"), "function":
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.builds(Recording, TEXT, TEXT, TEXT, TOOLS, st.lists(TURN, max_size=4).map(tuple), TEXT))
+@given(st.builds(Recording, TEXT, TEXT, TEXT, TOOLS, st.lists(TURN, max_size=4).map(tuple), st.none() | REPLY, TEXT))
 def test_nothing_breaks_the_check(recording: Recording) -> None:
     lines = said(recording)
     assert len(set(lines)) == len(lines)

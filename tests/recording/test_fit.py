@@ -8,12 +8,13 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadsim.recording.check import check
 from loadsim.recording.fit import KEPT, fit, padded, plain_turns, without
 from loadsim.recording.load import load
 from loadsim.recording.messages import prompt_messages
-from loadsim.recording.model import Recording
+from loadsim.recording.model import Pause, Recording, Reply
 from loadsim.types import BadInput
 
 from .calls import call, turn, with_tool
@@ -139,6 +140,14 @@ def test_the_times_close_up() -> None:
     assert [turn.agent.end for turn in made.turns][:4] == [7.0, 17.0, 27.0, 37.0]
     assert made.turns[0] is CALL.turns[0]
     assert without(CALL, []).turns == CALL.turns
+
+
+def test_pauses_move_along_and_the_greeting_stays() -> None:
+    last = turn(5)
+    last = replace(last, caller=replace(last.caller, pauses=(Pause(3, 41.0, 42.5),)))
+    made = without(replace(call(5, turn_5=last), greeting=Reply("Hello.", 0.0, 0.0)), [1, 3])
+    assert made.turns[-1].caller.pauses == (Pause(3, 21.0, 22.5),)
+    assert made.greeting == Reply("Hello.", 0.0, 0.0)
 
 
 def test_too_few_tokens_say_both_numbers() -> None:

@@ -131,17 +131,24 @@ def changed(place: str, value: Any) -> str:
         ("turns.1.tools.0.0.arguments", [], "turn 2: step 1, call 1: arguments: expected keys and values, got a list"),
         ("turns.0.backchannels", [{"text": True}], "turn 1: backchannel 1: text: expected text, got true or false"),
         ("tools.0", 3, "tool 1: expected keys and values, got a whole number"),
+        ("turns.0.caller.pauses", [{"after": "x"}], "turn 1: caller.pause 1: after: expected a whole number, got text"),
+        (
+            "turns.0.caller.pauses",
+            [{"words": 1}],
+            "turn 1: caller.pause 1: unknown key words (allowed: after, end, start)",
+        ),
+        ("greeting", {"text": 1}, "greeting.text: expected text, got a whole number"),
         ("turns.0.agent", GONE, "turn 1: agent is missing (needed: agent, caller)"),
         ("turns.0.caller.end", GONE, "turn 1: caller: end is missing (needed: end, start, text)"),
         ("system", GONE, "system is missing (needed: source, system, title, tools, turns)"),
-        ("turns.2.agent.stop", 3, "turn 3: agent: unknown key stop (allowed: end, heard, start, text)"),
+        ("turns.2.agent.stop", 3, "turn 3: agent: unknown key stop (allowed: drawn, end, heard, start, text)"),
         (
             "turns.1.tools.0.0.output",
             {},
             "turn 2: step 1, call 1: unknown key output (allowed: arguments, id, name, result)",
         ),
-        ("notes", 1, "unknown key notes (allowed: fresh, source, system, title, tools, turns)"),
-        ("a\nb\x1b[2J", 1, "unknown key a?b?[2J (allowed: fresh, source, system, title, tools, turns)"),
+        ("notes", 1, "unknown key notes (allowed: fresh, greeting, source, system, title, tools, turns)"),
+        ("a\nb\x1b[2J", 1, "unknown key a?b?[2J (allowed: fresh, greeting, source, system, title, tools, turns)"),
     ],
 )
 def test_the_place_is_told_as_a_person_counts(place: str, value: Any, said: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from loadsim.recording.model import Reply, Utterance
+from loadsim.recording.model import Pause, Reply, Utterance
 from loadsim.recording.show import Spread, Tokens, measure, rows, totals
 
 from .calls import call, turn, with_tool
@@ -62,3 +62,11 @@ def test_every_prompt_and_reply_is_counted_once() -> None:
     found = asyncio.run(measure(CALL, prompt, text))
     assert asked == [turn.caller.text for turn in CALL.turns]
     assert found == Tokens((2, 4, 10, 12, 14), (8, 8, 8, 4, 8))
+
+
+def test_a_greeting_counts_and_pauses_are_no_speech() -> None:
+    paused = replace(turn(1), caller=Utterance("a b c d", 2, 8, (Pause(1, 3, 7),), drawn=True))
+    found = totals(replace(call(1, turn_1=paused), greeting=Reply("one two three", 0, 1, heard="one two", drawn=True)))
+    assert (found.cuts, found.drawn) == (1, 2)
+    assert found.caller_pace == pytest.approx(4 / 2)
+    assert found.agent_pace == pytest.approx((2 + 8) / (1 + 3))

@@ -1,38 +1,13 @@
 """What is printed after a run, from runs made by hand."""
 
-import io
-from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from loadsim.report.table import holds, render
-from loadsim.report.words import counts, ms, number, percent, runs, several, span
-from loadsim.results.read import Run
-from loadsim.types import RequestRow
-from tests.stats.test_summary import alone, row
-
-
-def run_of(*rows: RequestRow, ended: str | None = "complete", embedded: bool = False, **client: float) -> Run:
-    event = {"event": "client", "point": "p", "repeat": 1, "lag_p99_ms": 1.0, "cpu_share": 0.1, "gc_pauses": 0} | client
-    facts: dict[str, Any] = {
-        "ended": ended,
-        "why": None if ended == "complete" else "it rained",
-        "server": {"embedded": embedded},
-        "points": {"p": {"slots": [0, 1, 2, 5]}},
-    }
-    return Run(path=Path("run"), facts=facts, rows=list(rows), events=[event], texts={}, torn=0)
-
-
-def printed(run: Run, width: int = 80) -> str:
-    console = Console(width=width, record=True, file=io.StringIO())
-    console.print(render(run))
-    return console.export_text()
-
-
-BOTH = [alone(i, side, 0.010) for side in ("before", "after") for i in range(3)]
-LOAD = [row(caller=i, repeat=r, group="warm") for i in range(12) for r in (1, 2)]
+from loadsim.report.table import holds
+from loadsim.report.words import counts, listed, ms, number, percent, runs, several, span, whole
+from tests.report.runs import BOTH, LOAD, printed, run_of, words
+from tests.stats.rows import row
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])
@@ -58,7 +33,7 @@ def test_the_rows_and_the_answer() -> None:
 
 def test_rows_of_another_kind_are_explained() -> None:
     text = " ".join(printed(run_of(*LOAD, row(caller=12, kind="cold", planned=False))).split())
-    assert "24 of 1 x 25" in text.replace("24 of 2 x 12.5", "24 of 1 x 25")
+    assert "warm 24 of 25 in 2" in text  # 13 rows in one repeat, 12 in the other
     assert "1 x cold and not counted: the slot held nothing of the call" in text
     assert "--no-cache-idle-slots" in text
 
@@ -127,4 +102,13 @@ def test_words() -> None:
     assert (span((5, 5)), span((10_365, 10_369)), span(None)) == ("5", "10,365-10,369", "-")
     assert (runs([0, 1, 2, 5, 7, 8]), runs([])) == ("0-2, 5, 7-8", "none")
     assert (several(1, "slot"), several(0, "slot"), several(12, "slot")) == ("1 slot", "0 slots", "12 slots")
+    assert (several(1, "reply"), several(1200, "reply")) == ("1 reply", "1,200 replies")
+    assert (whole(None), whole(12.0), whole(10_369.5)) == ("-", "12", "10,369.5")
+    assert (listed([]), listed(["a", ""]), listed(["a", "b", "c"])) == ("", "a", "a, b and c")
     assert counts({"full_hit": 1, "extension": 59}) == "59 extension, 1 full hit"
+
+
+def test_a_part_of_a_repeat_is_counted_in_whole_rows() -> None:
+    rows = [row(caller=i, repeat=r) for r in (1, 2) for i in range(12)] + [row(repeat=3)]
+    assert "warm 25 in 3 " in words(run_of(*rows, ended="interrupted"))
+    assert "warm 24 of 25 in 3 " in words(run_of(*rows[:-1], row(repeat=3, outcome="error", error="x")))

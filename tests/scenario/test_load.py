@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 from loadsim import shipped
 from loadsim.scenario.load import dump, load, restore
-from loadsim.scenario.model import Baseline, FreeReply, Group, Scenario, Server, Timeouts
-from loadsim.scenario.units import Duration, Start
+from loadsim.scenario.model import (
+    BargeIn,
+    Baseline,
+    Group,
+    Pace,
+    ReplyLength,
+    Scenario,
+    Server,
+    Speculation,
+    Timeouts,
+    Voice,
+)
+from loadsim.scenario.units import Duration, Start, VoiceRate
 from loadsim.types import BadInput
 
 BASE = """\
@@ -25,10 +36,13 @@ server:
   slots: 8
 """
 COUNT = "x.yaml:5: callers.warm.count: expected a whole number, 1 or more; got"
-GROUP_KEYS = "(allowed: cache, count, every, slots, start, turns)"
+GROUP_KEYS = "(allowed: again, cache, count, every, recordings, slots, start, turns)"
+PACE = "expected one of at_once, speech, or keys (by, endpointing, gap, time_scale, times, words_per_s); got"
+BARGE_IN = "expected one of drawn, none, recorded, or keys (backchannels, by, false_interruption, heard, probability, "
+BARGE_IN += "resume, trigger); got"
 TIMES = "a time with its unit: 800 ms, 6 s, 5 min, 4 h"
-START = f"x.yaml:6: callers.warm.start: expected together, or {TIMES}; got"
-SLOTS = "expected one of neighbours, server, spread; got"
+START = f"x.yaml:6: callers.warm.start: expected together, call, at 5 s, every 10 s, poisson 10 s, or {TIMES}; got"
+SLOTS = "expected one of high, low, neighbours, server, spread; got"
 URLS = "http://host[:port][/path], https://... or embedded"
 
 
@@ -52,12 +66,20 @@ def error(text: str | bytes, sets: tuple[str, ...] = (), url: str | None = None)
 def test_a_bare_file_has_the_defaults() -> None:
     assert read("recording: a.json\ncallers: {warm: {count: 4}}") == Scenario(
         recording="a.json",
-        callers={"warm": Group(count=4, start=Start(0), every=Duration(0), cache="warm", turns="last")},
+        callers={"warm": Group(count=4, start=Start("together"), every=Duration(0), cache="warm", turns="last")},
         server=Server(url="embedded", slots=12, context=393216),
         baseline=Baseline(replies=6, slot=None),
         repeat=5,
         reply="recorded",
         timeout=Timeouts(loading=Duration(300), connect=Duration(10), first_token=Duration(120), silence=Duration(30)),
+        pace=Pace(by="at_once", times="recorded", gap=None, words_per_s=None, endpointing=Duration(0.5), time_scale=1),
+        voice=Voice(rate=VoiceRate(4.5, "tokens/s"), chunk="clause", tts=Duration(0.15), network=Duration(0.11)),
+        barge_in=BargeIn(by="none", heard="spoken_words", backchannels="none", false_interruption=0),
+        speculation=Speculation(by="none"),
+        retry="none",
+        patience=None,
+        history="replay",
+        duration=None,
     )
 
 
@@ -68,11 +90,19 @@ fit: 2_000
 server: {url: "http://gpu-box:8080/v1", slots: 64, context: 16384, cache_idle_slots: true, similarity: 1, threads: 2}
 callers:
   warm: {count: 4, start: 6 s, every: 1.5s, cache: cold, turns: 40-42, slots: spread}
+  again: {count: 1, start: every 800 ms, again: true, recordings: [a, 1, calls/c.json], slots: high}
   1: {count: +1, start: together, every: 0, turns: 40}
 baseline: {replies: 0, slot: 3}
 repeat: 2
 seed: -7
-reply: {free: 120}
+reply: {exactly: 120}
+retry: pipecat
+patience: 20 s
+history: conversation
+duration: 5 min
+voice: {rate: 150 wpm, chunk: livekit, tts: 0, network: 50 ms}
+barge_in: {by: drawn, probability: 0, trigger: 0.5 s, heard: retranscribed, backchannels: recorded,
+  false_interruption: 1, resume: 1 s}
 request: {temperature: 1e-3, stop: ["no", "1", x], seed: 1, cached: true, min_p: .5,
   grammar: null, logit_bias: {15: -1}}
 timeout: {silence: 800 ms}
@@ -84,13 +114,32 @@ timeout: {silence: 800 ms}
             url="http://gpu-box:8080/v1", slots=64, context=16384, cache_idle_slots=True, similarity=1.0, threads=2
         ),
         callers={
-            "warm": Group(count=4, start=Start(6), every=Duration(1.5), cache="cold", turns="40-42", slots="spread"),
+            "warm": Group(
+                count=4, start=Start("spread", 6), every=Duration(1.5), cache="cold", turns="40-42", slots="spread"
+            ),
+            "again": Group(
+                count=1, start=Start("every", 0.8), again=True, recordings=["a", "1", "calls/c.json"], slots="high"
+            ),
             "1": Group(count=1, turns="40"),
         },
         baseline=Baseline(replies=0, slot=3),
         repeat=2,
         seed=-7,
-        reply=FreeReply(free=120),
+        reply=ReplyLength(exactly=120),
+        retry="pipecat",
+        patience=Duration(20),
+        history="conversation",
+        duration=Duration(300),
+        voice=Voice(rate=VoiceRate(150, "words/min"), chunk="livekit", tts=Duration(0), network=Duration(0.05)),
+        barge_in=BargeIn(
+            by="drawn",
+            probability=0.0,
+            trigger=Duration(0.5),
+            heard="retranscribed",
+            backchannels="recorded",
+            false_interruption=1.0,
+            resume=Duration(1),
+        ),
         request={
             "temperature": 0.001,
             "stop": ["no", "1", "x"],
@@ -102,6 +151,46 @@ timeout: {silence: 800 ms}
         },
         timeout=Timeouts(silence=Duration(0.8)),
     )
+
+
+def test_every_key_of_speech_is_read() -> None:
+    text = """\
+pace: {by: speech, times: drawn, gap: 250 ms, words_per_s: 3, endpointing: 1 s, time_scale: 20}
+speculation: {by: recorded, probability: 1, eager: 1 s, tries: 1}
+callers: {warm: {count: 4, start: call, slots: low}}
+recording: a
+"""
+    assert read(text) == Scenario(
+        recording="a",
+        callers={"warm": Group(count=4, start=Start("call"), slots="low")},
+        pace=Pace(
+            by="speech",
+            times="drawn",
+            gap=Duration(0.25),
+            words_per_s=3.0,
+            endpointing=Duration(1),
+            time_scale=20.0,
+        ),
+        speculation=Speculation(by="recorded", probability=1.0, eager=Duration(1), tries=1),
+    )
+
+
+def test_one_word_may_stand_for_the_keys() -> None:
+    short = read(f"{BASE}pace: speech\nbarge_in: none\nspeculation: 'recorded'\n")
+    assert short == read(f"{BASE}pace: {{by: speech}}\nspeculation: {{by: recorded}}\n")
+    assert (short.pace, short.speculation) == (Pace(by="speech"), Speculation(by="recorded"))
+    assert read(BASE, ("pace=speech", "barge_in=drawn")) == read(f"{BASE}pace: speech\nbarge_in: drawn\n")
+
+
+def test_a_set_keeps_the_word_that_the_file_says() -> None:
+    spoken = f"{BASE}pace: speech\n"
+    assert read(spoken, ("pace.time_scale=20",)).pace == Pace(by="speech", time_scale=20)
+    assert read(BASE, ("pace=speech", "pace.gap=1 s", "pace.gap=2 s")).pace == Pace(by="speech", gap=Duration(2))
+    assert read(spoken, ("pace.by=at_once",)).pace == Pace()
+    assert read(spoken, ("pace.gap=1 s", "pace=speech")).pace == Pace(by="speech")
+    assert read(BASE, ("barge_in.by=drawn",)).barge_in == BargeIn(by="drawn")
+    wanted = "x.yaml:9: pace.by: expected one of at_once, speech; got 'talk'"
+    assert error(f"{BASE}pace: talk\n", ("pace.time_scale=20",)) == wanted
 
 
 @pytest.mark.parametrize("name", shipped.names("scenarios"))
@@ -126,7 +215,8 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
          "x.yaml:3: callers: expected keys and their values; got nothing"),
         ("server:", "timeout: {conect: 1 s}\nserver:", "x.yaml:7: timeout.conect: unknown key; did you mean connect? "
          "(allowed: connect, first_token, loading, silence)"),
-        ("server:", "reply: {fre: 3}\nserver:", "x.yaml:7: reply.fre: unknown key; did you mean free? (allowed: free)"),
+        ("server:", "reply: {fre: 3}\nserver:", "x.yaml:7: reply.fre: unknown key; did you mean free? "
+         "(allowed: exactly, free)"),
         # whole numbers
         ("count: 4", "count: four", f"{COUNT} 'four'"),
         ("count: 4", "count: 0", f"{COUNT} 0"),
@@ -162,8 +252,67 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("cache: warm", "cache: hot", "x.yaml:6: callers.warm.cache: expected one of cold, warm; got 'hot'"),
         ("cache: warm", "slots: on", f"x.yaml:6: callers.warm.slots: {SLOTS} on"),
         ("server:", "reply: full\nserver:", "x.yaml:7: reply: expected recorded, "
-         "or {free: a whole number, 1 or more}; got 'full'"),
-        ("server:", "reply: {free: 0}\nserver:", "x.yaml:7: reply.free: expected a whole number, 1 or more; got 0"),
+         "or keys (exactly, free); got 'full'"),
+        ("server:", "reply: {free: 0}\nserver:",
+         "x.yaml:7: reply.free: expected a whole number, 1 or more, or null; got 0"),
+        ("server:", "reply: {free: 9, exactly: 9}\nserver:",
+         "x.yaml:7: reply: expected one of exactly, free; got both"),
+        ("server:", "reply: {free: null}\nserver:", "x.yaml:7: reply: expected one of exactly, free; got neither"),
+        ("server:", "reply: {}\nserver:", "x.yaml:7: reply: expected one of exactly, free; got neither"),
+        # one word for the keys
+        ("server:", "pace: talk\nserver:", f"x.yaml:7: pace: {PACE} 'talk'"),
+        ("server:", "pace: {by: talk}\nserver:", "x.yaml:7: pace.by: expected one of at_once, speech; got 'talk'"),
+        ("server:", "barge_in: null\nserver:", f"x.yaml:7: barge_in: {BARGE_IN} null"),
+        ("server:", "barge_in: on\nserver:", f"x.yaml:7: barge_in: {BARGE_IN} on"),
+        ("server:", "barge_in: [none]\nserver:", f"x.yaml:7: barge_in: {BARGE_IN} a list"),
+        ("server:", "pace: {SHORT: by}\nserver:",
+         "x.yaml:7: pace.SHORT: unknown key (allowed: by, endpointing, gap, time_scale, times, words_per_s)"),
+        # how callers talk
+        ("cache: warm", "again: true",
+         "x.yaml:6: callers.warm.again: the calls would never end; give a duration, such as 10 min"),
+        ("cache: warm", "again: on", "x.yaml:6: callers.warm.again: expected true or false; got on"),
+        ("cache: warm", "start: call",
+         "x.yaml:6: callers.warm.start: call is only for pace: speech, where a recorded call takes its time"),
+        ("cache: warm", "start: every 0",
+         "x.yaml:6: callers.warm.start: expected a time longer than 0 after every; got 'every 0'"),
+        ("cache: warm", "every: 6 s\npace: speech", "x.yaml:6: callers.warm.every: "
+         "not used where pace is speech, which times the turns; leave it out"),
+        ("cache: warm", "recordings: [a, ' ']",
+         "x.yaml:6: callers.warm.recordings: expected files of recordings/, or paths; one has no name"),
+        ("cache: warm", "recordings: a", "x.yaml:6: callers.warm.recordings: expected a list; got 'a'"),
+        ("cache: warm", "recordings: [a, [b]]", "x.yaml:6: callers.warm.recordings: expected text; got a list"),
+        ("server:", "pace:\n  gap: 0\nserver:", "x.yaml:8: pace.gap: has no effect unless pace.by is speech"),
+        ("server:", "pace: {words_per_s: 3}\nserver:",
+         "x.yaml:7: pace.words_per_s: has no effect unless pace.by is speech"),
+        ("server:", "pace: {times: drawn}\nserver:", "x.yaml:7: pace.times: has no effect unless pace.by is speech"),
+        ("server:", "pace: {time_scale: 1.5}\nserver:",
+         "x.yaml:7: pace.time_scale: has no effect unless pace.by is speech"),
+        ("server:", "pace: {time_scale: 0.5}\nserver:",
+         "x.yaml:7: pace.time_scale: expected a number, 1 or more; got 0.5"),
+        ("server:", "pace: {words_per_s: 0}\nserver:",
+         "x.yaml:7: pace.words_per_s: expected a number, 0.1 or more, or null; got 0"),
+        ("server:", "voice: {rate: 150}\nserver:", "x.yaml:7: voice.rate: "
+         "expected a rate with its unit, more than 0: 4.5 tokens/s, or 150 words/min; got '150'"),
+        ("server:", "voice: {rate: [150 wpm]}\nserver:",
+         "x.yaml:7: voice.rate: expected a rate with its unit, more than 0: 4.5 tokens/s, or 150 words/min; "
+         "got a list"),
+        ("server:", "barge_in: {probability: 2}\nserver:",
+         "x.yaml:7: barge_in.probability: expected a number, 0 to 1; got 2"),
+        ("server:", "barge_in: {by: drawn, false_interruption: 0.1}\nserver:", "x.yaml:7: "
+         "barge_in.false_interruption: has no effect unless barge_in.backchannels is recorded or drawn"),
+        ("server:", "speculation: drawn\nserver:",
+         "x.yaml:7: speculation.by: drawn needs pace.by: speech, where a caller's words take time"),
+        ("server:", "pace: speech\nspeculation: {by: drawn, eager: 600 ms}\nserver:", "x.yaml:8: "
+         "speculation.eager: expected pace.endpointing, which is 500 ms, at the most; got 600 ms"),
+        ("server:", "retry: twice\nserver:", "x.yaml:7: retry: expected one of livekit, none, pipecat; got 'twice'"),
+        ("server:", "retry: null\nserver:", "x.yaml:7: retry: expected one of livekit, none, pipecat; got null"),
+        ("server:", "retry: livekit\ntimeout: {first_token: 9.9 s}\nserver:", "x.yaml:8: timeout.first_token: "
+         "expected 10 s or more, since livekit retries only then; got 9.9 s"),
+        ("server:", "retry: pipecat\ntimeout: {first_token: 4 s}\nserver:", "x.yaml:8: timeout.first_token: "
+         "expected 5 s or more, since pipecat retries only then; got 4 s"),
+        ("server:", "patience: 0\nserver:", "x.yaml:7: patience: expected a time longer than 0"),
+        ("server:", "duration: 0 s\nserver:", "x.yaml:7: duration: expected a time longer than 0"),
+        ("server:", "duration: long\nserver:", f"x.yaml:7: duration: expected {TIMES}; got 'long'"),
         ("a.json", "true", "x.yaml:2: recording: expected text; got true; quote it if it is a name"),
         ("a.json", "[a.json]", "x.yaml:2: recording: expected text; got a list"),
         ("a.json", "' '", "x.yaml:2: recording: expected a file of recordings/, or a path; got ' '"),
@@ -212,15 +361,50 @@ def test_a_bad_value_is_one_line_with_its_place(old: str, new: str, wanted: str)
 
 
 @pytest.mark.parametrize(
+    "more",
+    [
+        "pace: {by: at_once, gap: null, words_per_s: null, times: recorded, time_scale: 1, endpointing: 0}",
+        "pace: {by: speech, gap: 0, words_per_s: 0.1, times: drawn, time_scale: 1.5, endpointing: 0}",
+        "pace: {by: speech, endpointing: 200 ms}\nspeculation: drawn",
+        "speculation: {eager: 600 ms}",
+        "barge_in: {backchannels: drawn, false_interruption: 0.1}",
+        "barge_in: {heard: retranscribed}",
+        "retry: livekit\ntimeout: {first_token: 10 s}",
+        "retry: pipecat\ntimeout: {first_token: 5 s}",
+        "timeout: {first_token: 1 s}",
+        "history: conversation\nreply: recorded",
+        "patience: null\nduration: null",
+    ],
+)
+def test_what_goes_together_loads(more: str) -> None:
+    assert isinstance(read(f"{BASE}{more}\n"), Scenario)
+
+
+@pytest.mark.parametrize("pace", ["at_once", "speech"])
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("together", Start("together")),
+        ("6 s", Start("spread", 6)),
+        ("at 0", Start("at", 0)),
+        ("every 10 s", Start("every", 10)),
+        ("poisson 10 s", Start("poisson", 10)),
+    ],
+)
+def test_calls_may_begin_in_many_ways_at_every_pace(pace: str, text: str, start: Start) -> None:
+    assert read(BASE, (f"pace={pace}", f"callers.warm.start={text}")).callers["warm"].start == start
+
+
+@pytest.mark.parametrize(
     ("key", "instead"),
     [
         ("messages", "the recording gives them"),
         ("tools", "the recording gives them"),
         ("stream", "replies are always streamed"),
         ("stream_options", "replies are always streamed"),
-        ("max_tokens", "write reply: recorded, or reply: {free: 120}"),
-        ("n_predict", "write reply: recorded, or reply: {free: 120}"),
-        ("ignore_eos", "write reply: recorded, or reply: {free: 120}"),
+        ("max_tokens", "write reply: recorded, {free: 120} or {exactly: 120}"),
+        ("n_predict", "write reply: recorded, {free: 120} or {exactly: 120}"),
+        ("ignore_eos", "write reply: recorded, {free: 120} or {exactly: 120}"),
         ("id_slot", "write callers.<group>.slots"),
         ("cache_prompt", "write callers.<group>.cache"),
         ("timings_per_token", "timings are always asked for"),
@@ -366,11 +550,14 @@ def test_sets_change_any_key() -> None:
         "callers.warm.count=5",
         "callers.cold.count=1",
         "callers.cold.cache=cold",
-        "callers.third={count: 1, every: 6 s}",
+        "callers.third={count: 1, start: 6 s}",
         "server.slots=9",
         "fit =2000",
         "fit=null",
         "reply.free=20",
+        "pace=speech",
+        "pace.gap=1 s",
+        "callers.cold.recordings=[a, b]",
         "request.temperature=0.5",
         "request.chat_template_kwargs.enable_thinking=false",
         "request.stop=[a, b=c]",
@@ -382,11 +569,12 @@ def test_sets_change_any_key() -> None:
         recording="other call.json",
         callers={
             "warm": Group(count=5),
-            "cold": Group(count=1, cache="cold"),
-            "third": Group(count=1, every=Duration(6)),
+            "cold": Group(count=1, cache="cold", recordings=["a", "b"]),
+            "third": Group(count=1, start=Start("spread", 6)),
         },
         server=Server(slots=9),
-        reply=FreeReply(free=20),
+        reply=ReplyLength(free=20),
+        pace=Pace(by="speech", gap=Duration(1)),
         request={"temperature": 0.5, "chat_template_kwargs": {"enable_thinking": False}, "stop": ["a", "b=c"]},
         timeout=Timeouts(silence=Duration(5)),
         sweep={"callers.warm.slots": ["neighbours", "server"]},
@@ -409,7 +597,10 @@ def test_the_url_wins_over_file_and_sets() -> None:
         ("callers.cold.cache=cold",
          "--set callers.cold.cache=cold: callers.cold: count is missing (a whole number, 1 or more)"),
         ("callers={}", "--set callers={}: expected keys and their values; got no keys"),
-        ("reply.cap=20", "--set reply.cap=20: unknown key (allowed: free)"),
+        ("reply.cap=20", "--set reply.cap=20: unknown key (allowed: exactly, free)"),
+        ("pace=talk", f"--set pace=talk: {PACE} 'talk'"),
+        ("barge_in=null", f"--set barge_in=null: {BARGE_IN} null"),
+        ("pace.gap=1 s", "--set pace.gap=1 s: has no effect unless pace.by is speech"),
         ("recording.name=a", "--set recording.name=a: recording: expected text; got keys and values"),
         ("fit", "--set fit: expected key=value, such as callers.warm.count=4"),
         ("=4", "--set =4: expected key=value, such as callers.warm.count=4"),
@@ -423,7 +614,7 @@ def test_the_url_wins_over_file_and_sets() -> None:
          "quote it if it is text, else write true, false or plain digits"),
         ("sweep.callers.warm.slots=[server, both]",
          "--set sweep.callers.warm.slots=[server, both]: sweep: callers.warm.slots: "
-         "expected one of neighbours, server, spread; got 'both'"),
+         "expected one of high, low, neighbours, server, spread; got 'both'"),
     ],
 )  # fmt: skip
 def test_a_bad_set_is_one_line_with_the_flag(change: str, wanted: str) -> None:
@@ -439,8 +630,24 @@ def test_a_dump_is_plain_data_with_every_default() -> None:
             "cache": "warm",
             "turns": "last",
             "slots": "neighbours",
+            "again": False,
+            "recordings": [],
         }
     }
+
+
+def test_a_dump_writes_out_what_was_short() -> None:
+    data = dump(read(f"{BASE}pace: speech\nvoice: {{rate: 150 wpm}}\nreply: {{exactly: 9}}\nduration: 5 min\n"))
+    assert data["pace"] == {
+        "by": "speech",
+        "times": "recorded",
+        "gap": None,
+        "words_per_s": None,
+        "endpointing": "500 ms",
+        "time_scale": 1.0,
+    }
+    assert (data["voice"]["rate"], data["reply"]) == ("150 words/min", {"free": None, "exactly": 9})
+    assert (data["duration"], data["patience"]) == ("5 min", None)
 
 
 texts = st.text(max_size=8)
@@ -454,33 +661,91 @@ free = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts.map("r_{}".format), inner, max_size=3),
     max_leaves=6,
 )
-groups = st.builds(
-    Group,
-    count=st.integers(1, 4),
-    start=times.map(Start),
-    every=times.map(Duration),
-    cache=st.sampled_from(["warm", "cold"]),
-    turns=st.sampled_from(["last", "all", "40", "2-3"]),
-    slots=st.sampled_from(["neighbours", "spread", "server"]),
-)
-scenarios = st.builds(
-    Scenario,
-    recording=texts.map("r{}".format),
-    callers=st.dictionaries(st.from_regex(r"[\w-]+", fullmatch=True), groups, min_size=1, max_size=3),
-    server=st.builds(
-        Server, slots=st.integers(12, 64), kv_unified=st.booleans(), similarity=st.none() | st.floats(0, 1)
-    ),
-    fit=st.none() | st.integers(1, 2**63 - 1),
-    baseline=st.builds(Baseline, replies=st.sampled_from([0, 2, 3, 9]), slot=st.none() | st.integers(0, 11)),
-    seed=st.integers(1 - 2**63, 2**63 - 1),
-    reply=st.just("recorded") | st.builds(FreeReply, free=st.integers(1, 999)),
-    request=st.dictionaries(texts.map("r_{}".format), free, max_size=3),
-    sweep=st.just({}) | st.just({"baseline.replies": [0, 2], "reply": ["recorded", {"free": 9}]}),
-)
+longer = st.floats(0, exclude_min=True, allow_infinity=False)
+shares = st.floats(0, 1)
+pauses = times.map(Duration)
+starts = st.builds(Start, st.sampled_from(["spread", "at", "every", "poisson"]), longer) | st.just(Start("together"))
+waits = longer.map(Duration)
+OTHER = ["none", "recorded", "drawn"]
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """What the checks allow: some keys go only with speech, and calls come again only for a while."""
+    speech = draw(st.booleans())
+    duration = draw(st.none() | waits)
+    group = st.builds(
+        Group,
+        count=st.integers(1, 4),
+        start=starts | st.just(Start("call")) if speech else starts,
+        every=st.just(Duration(0)) if speech else pauses,
+        cache=st.sampled_from(["warm", "cold"]),
+        turns=st.sampled_from(["last", "all", "40", "2-3"]),
+        slots=st.sampled_from(["neighbours", "spread", "low", "high", "server"]),
+        again=st.just(False) if duration is None else st.booleans(),
+        recordings=st.lists(texts.map("r{}".format), max_size=2),
+    )
+    spoken = st.builds(
+        Pace,
+        by=st.just("speech"),
+        times=st.sampled_from(["recorded", "drawn"]),
+        gap=st.none() | pauses,
+        words_per_s=st.none() | st.floats(0.1, 1e300),
+        endpointing=st.floats(0.2, 1e300).map(Duration),
+        time_scale=st.floats(1, 1e300),
+    )
+    speculation = st.builds(
+        Speculation,
+        by=st.sampled_from(OTHER if speech else OTHER[:1]),
+        probability=shares,
+        eager=st.floats(0, 0.2).map(Duration),
+        tries=st.integers(1, 9),
+    )
+    scenario = st.builds(
+        Scenario,
+        recording=texts.map("r{}".format),
+        callers=st.dictionaries(st.from_regex(r"[\w-]+", fullmatch=True), group, min_size=1, max_size=3),
+        server=st.builds(
+            Server, slots=st.integers(12, 64), kv_unified=st.booleans(), similarity=st.none() | st.floats(0, 1)
+        ),
+        fit=st.none() | st.integers(1, 2**63 - 1),
+        baseline=st.builds(Baseline, replies=st.sampled_from([0, 2, 3, 9]), slot=st.none() | st.integers(0, 11)),
+        seed=st.integers(1 - 2**63, 2**63 - 1),
+        reply=st.just("recorded")
+        | st.builds(ReplyLength, free=st.integers(1, 999))
+        | st.builds(ReplyLength, exactly=st.integers(1, 999)),
+        pace=spoken if speech else st.builds(Pace, endpointing=pauses),
+        voice=st.builds(
+            Voice,
+            rate=st.builds(VoiceRate, longer, st.sampled_from(["tokens/s", "words/min"])),
+            chunk=st.sampled_from(["clause", "sentence", "livekit"]),
+            tts=pauses,
+            network=pauses,
+        ),
+        barge_in=st.builds(
+            BargeIn,
+            by=st.sampled_from(OTHER),
+            probability=shares,
+            trigger=pauses,
+            heard=st.sampled_from(["spoken_words", "spoken_sentences", "generated", "retranscribed"]),
+            backchannels=st.sampled_from(OTHER[1:]),
+            false_interruption=shares,
+            resume=pauses,
+        ),
+        speculation=speculation,
+        retry=st.sampled_from(["none", "livekit", "pipecat"]),
+        patience=st.none() | waits,
+        history=st.sampled_from(["replay", "conversation"]),
+        duration=st.just(duration),
+        request=st.dictionaries(texts.map("r_{}".format), free, max_size=3),
+        sweep=st.just({})
+        | st.just({"baseline.replies": [0, 2], "reply": ["recorded", {"free": 9}], "barge_in": ["none", "drawn"]}),
+    )
+    return draw(scenario)
 
 
 @settings(deadline=None)
-@given(scenarios)
+@given(scenarios())
 @example(Scenario(recording="1e3", callers={"no": Group(count=1)}, request={"a": "1e3", "b": 1e-7, "c": "\U0001f600"}))
 def test_a_dump_loads_as_the_same_scenario(tmp_path_factory: pytest.TempPathFactory, scenario: Scenario) -> None:
     data = dump(scenario)
@@ -517,8 +782,21 @@ def test_no_text_raises_anything_but_badinput(tmp_path_factory: pytest.TempPathF
         assert b"recording" in path.read_bytes()
 
 
+KEYS = [
+    "fit",
+    "sweep.fit",
+    "request.a",
+    "callers",
+    "pace",
+    "pace.gap",
+    "callers.warm.start",
+    "voice.rate",
+    "reply.free",
+]
+
+
 @settings(deadline=None)
-@given(st.text() | st.builds("{}={}".format, st.sampled_from(["fit", "sweep.fit", "request.a", "callers"]), st.text()))
+@given(st.text() | st.builds("{}={}".format, st.sampled_from(KEYS), st.text()))
 def test_no_set_raises_anything_but_badinput(tmp_path_factory: pytest.TempPathFactory, change: str) -> None:
     path = tmp_path_factory.getbasetemp() / "base.yaml"
     path.write_text(BASE)

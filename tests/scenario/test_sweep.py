@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from loadsim.scenario.load import load
-from loadsim.scenario.model import FreeReply, Group, Scenario
+from loadsim.scenario.model import BargeIn, Group, Pace, ReplyLength, Scenario
 from loadsim.scenario.sweep import points
-from loadsim.scenario.units import Duration
+from loadsim.scenario.units import Duration, Start, VoiceRate
 from loadsim.types import BadInput
 
 BASE = """\
@@ -18,7 +18,10 @@ callers:
     count: 1
     cache: cold
 """
-CAN = "keys that can be swept: callers, fit, baseline, reply, request, timeout"
+CAN = (
+    "keys that can be swept: callers, fit, baseline, reply, pace, voice, barge_in, speculation, retry, patience, "
+    "history, duration, request, timeout"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +59,9 @@ def test_two_keys_make_a_grid_with_the_first_one_outermost() -> None:
     found = points(scenario("sweep:\n  callers.warm.every: [6 s, 800 ms]\n  reply: [recorded, {free: 120}]\n"))
     assert [(label, point.callers["warm"].every, point.reply) for label, point in found] == [
         ("every=6 s, reply=recorded", Duration(6), "recorded"),
-        ("every=6 s, reply={free: 120}", Duration(6), FreeReply(free=120)),
+        ("every=6 s, reply={free: 120}", Duration(6), ReplyLength(free=120)),
         ("every=800 ms, reply=recorded", Duration(0.8), "recorded"),
-        ("every=800 ms, reply={free: 120}", Duration(0.8), FreeReply(free=120)),
+        ("every=800 ms, reply={free: 120}", Duration(0.8), ReplyLength(free=120)),
     ]
 
 
@@ -77,6 +80,15 @@ def test_values_may_be_of_any_kind() -> None:
         "request.stop: [[a, b], [c]]": [["a", "b"], ["c"]],
         "baseline.replies: [0, 3]": [0, 3],
         "timeout.silence: [5 s, 1 min]": [5.0, 60.0],
+        "pace.by: [at_once, speech]": ["at_once", "speech"],
+        "voice.rate: [4.5 tokens/s, 150 wpm]": [VoiceRate(4.5, "tokens/s"), VoiceRate(150, "words/min")],
+        "barge_in.heard: [generated, spoken_words]": ["generated", "spoken_words"],
+        "speculation.tries: [1, 2]": [1, 2],
+        "retry: [none, livekit]": ["none", "livekit"],
+        "patience: [null, 5 s]": [None, 5.0],
+        "history: [replay, conversation]": ["replay", "conversation"],
+        "duration: [null, 1 min]": [None, 60.0],
+        "callers.warm.start: [0, every 2 s]": [Start("together"), Start("every", 2)],
     }
     for line, wanted in values.items():
         got = []
@@ -88,12 +100,41 @@ def test_values_may_be_of_any_kind() -> None:
         assert got == wanted
 
 
+def test_a_short_form_may_be_swept_and_swept_into() -> None:
+    found = points(scenario("pace: speech\nsweep:\n  barge_in: [none, drawn]\n  pace.time_scale: [1, 20]\n"))
+    assert [(label, point.barge_in, point.pace) for label, point in found] == [
+        ("barge_in=none, time_scale=1", BargeIn(), Pace(by="speech")),
+        ("barge_in=none, time_scale=20", BargeIn(), Pace(by="speech", time_scale=20)),
+        ("barge_in=drawn, time_scale=1", BargeIn(by="drawn"), Pace(by="speech")),
+        ("barge_in=drawn, time_scale=20", BargeIn(by="drawn"), Pace(by="speech", time_scale=20)),
+    ]
+
+
+def test_a_swept_short_form_takes_the_place_of_the_files() -> None:
+    found = points(scenario("barge_in: {by: drawn, probability: 0.5}\nsweep: {barge_in: [none, recorded]}\n"))
+    assert [point.barge_in for _, point in found] == [BargeIn(), BargeIn(by="recorded")]
+
+
 @pytest.mark.parametrize(
     ("sweep", "wanted"),
     [
         (
             "sweep:\n  callers.warm.slots: [neighbours, neighbour]\n",
-            "x.yaml:9: sweep: callers.warm.slots: expected one of neighbours, server, spread; got 'neighbour'",
+            "x.yaml:9: sweep: callers.warm.slots: expected one of high, low, neighbours, server, spread; "
+            "got 'neighbour'",
+        ),
+        (
+            "sweep:\n  pace: [at_once, talk]\n",
+            "x.yaml:9: sweep: pace: expected one of at_once, speech, "
+            "or keys (by, endpointing, gap, time_scale, times, words_per_s); got 'talk'",
+        ),
+        (
+            "sweep:\n  pace: [speech, at_once]\n  pace.gap: [1 s]\n",
+            "x.yaml:10: sweep.pace.gap: sets the same as sweep.pace",
+        ),
+        (
+            "pace: speech\nsweep:\n  callers.warm.every: [0, 6 s]\n",
+            "x.yaml:10: sweep: callers.warm.every: not used where pace is speech, which times the turns; leave it out",
         ),
         (
             "sweep:\n  callers.warm.count:\n    - 1\n    - 0\n",
@@ -111,7 +152,7 @@ def test_values_may_be_of_any_kind() -> None:
         (
             "sweep:\n  callers.warm.cuont: [1, 2]\n",
             "x.yaml:9: sweep: callers.warm.cuont: unknown key; did you mean count? "
-            "(allowed: cache, count, every, slots, start, turns)",
+            "(allowed: again, cache, count, every, recordings, slots, start, turns)",
         ),
         (
             "sweep:\n  server.slots: [4, 8]\n",

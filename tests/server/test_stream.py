@@ -5,15 +5,15 @@ Each case is a line of what such readers got wrong in the field: see the comment
 
 import asyncio
 import itertools
-from collections.abc import Callable
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadsim.server.api import Reply
+from loadsim.server.api import Reply, Speakable
 from loadsim.server.stream import Stream
+from tests.calls import any_text
 
 
 def event(delta: object = None, finish: str | None = None, end: bytes = b"\n\n", **more: object) -> bytes:
@@ -37,7 +37,7 @@ STOP = event({}, "stop")
 DONE = b"data: [DONE]\n\n"
 
 
-def read(*reads: bytes, speakable: Callable[[str], bool] = bool, whole: bool = True) -> Reply:
+def read(*reads: bytes, speakable: Speakable = any_text, whole: bool = True) -> Reply:
     """The reply of a body that arrives in `reads`, at times 1, 2, 3 …; then its end."""
 
     async def main() -> Reply:
@@ -225,10 +225,10 @@ def test_speech_begins_with_the_first_speakable_text_or_with_the_whole() -> None
         timed(".", 3, 9.0),
         STOP,
         DONE,
-        speakable=lambda text: "," in text,
+        speakable=lambda text, _: "," in text,
     )
     assert reply.speech.t == 2.0
-    whole = read(timed("Well", 1, 0.0), STOP, DONE, speakable=lambda _: False)
+    whole = read(timed("Well", 1, 0.0), STOP, DONE, speakable=lambda _, __: False)
     assert whole.speech.t == whole.ended.t == 3.0
 
 
@@ -240,7 +240,7 @@ def test_the_slot_that_served_it_where_the_server_tells() -> None:
 
 def test_hang_up_keeps_what_came() -> None:
     async def main() -> Reply:
-        reply = Reply(0.0, bool)
+        reply = Reply(0.0, any_text)
         Stream(reply).feed(1.0, timed("a", 1, 0.0))
         reply.hang_up()
         reply.end(9.0, "ok")

@@ -4,24 +4,9 @@ from typing import Any
 
 import pytest
 
-from loadsim.stats.summary import clocks_differ, in_headline, summarize
-from loadsim.types import RequestRow
-
-
-def row(**fields: Any) -> RequestRow:
-    """A row of a caller who asked at 10 s, and heard five tokens from 10.2 s on, one every 20 ms."""
-    plain: dict[str, Any] = {
-        "point": "p", "repeat": 1, "row": "load", "group": "warm", "caller": 0, "turn": 5, "outcome": "ok",
-        "kind": "extension", "planned": True, "due_s": 9.99, "sent_s": 10.0, "headers_s": 10.05, "first_token_s": 10.2,
-        "last_token_s": 10.28, "end_s": 10.3, "prompt_n": 60, "cache_n": 10_369, "prompt_ms": 140.0, "new_tokens": 60,
-        "token_s": [0.2, 0.22, 0.24, 0.26, 0.28], "token_server_ms": [0.0, 20.0, 40.0, 60.0, 80.0], "served": 0,
-    }  # fmt: skip
-    return RequestRow(**plain | fields)
-
-
-def alone(number: int, side: str, step: float, repeat: int = 1, **fields: Any) -> RequestRow:
-    times = [0.1 + i * step for i in range(5)]
-    return row(row="baseline", group="baseline", number=number, side=side, token_s=times, repeat=repeat, **fields)
+from loadsim.stats.headline import in_headline
+from loadsim.stats.summary import clocks_differ, summarize
+from tests.stats.rows import alone, call, reply, row
 
 
 def test_one_callers_and_the_loads_figures() -> None:
@@ -80,7 +65,10 @@ def test_repeats_are_the_samples_of_a_share() -> None:
         ({}, True),
         ({"outcome": "error", "error": "x"}, False),
         ({"outcome": "timeout"}, False),
-        ({"outcome": "cut"}, False),
+        ({"outcome": "cut"}, True),
+        ({"outcome": "cut", "first_token_s": None}, False),
+        ({"outcome": "cut", "abandoned": True}, False),
+        ({"outcome": "superseded"}, False),
         ({"outcome": "empty"}, False),
         ({"planned": False, "kind": "full_hit"}, False),
         ({"planned": None, "kind": None}, True),  # a server that tells no counts
@@ -198,3 +186,71 @@ def test_clocks_that_differ(server_ms: list[float], differ: bool) -> None:
 def test_points_come_in_the_order_of_the_run_and_warm_rows_are_left_out() -> None:
     rows = [row(point="b", row="warm"), row(point="b"), row(point="a"), row(point="b"), row(point="c", row="warm")]
     assert [(point.point, point.load[0].planned_rows) for point in summarize(rows)] == [("b", 2), ("a", 1)]
+
+
+def test_a_request_taken_back_is_in_no_figure_and_no_error() -> None:
+    early = reply(5.0, 0.9, 1.9, outcome="superseded", kind="rewind", planned=False, prompt_n=30, new_tokens=30)
+    (point,) = summarize([row(attempt=1), early])
+    (load,) = point.load
+    assert (load.rows, load.planned_rows, load.each) == (1, 1, 1)
+    assert (load.ttft.max, load.ttft_due.max) == pytest.approx((0.2, 0.21))  # due at 9.99, not at 5
+    assert (load.kinds, load.unplanned, load.errors) == ({"extension": 1}, {}, {})
+    assert load.outcomes == {"ok": 1, "superseded": 1}
+    assert load.evaluated == 90  # but the server did evaluate it
+    assert point.error_rate == 0.0
+    assert point.holds
+
+
+def test_who_hung_up_is_counted_beside_the_first_tokens() -> None:
+    gone = [reply(10.0, outcome="cut", abandoned=True, end_s=10.0 + 4 * i, caller=i) for i in (1, 2)]
+    gone.append(reply(9.0, outcome="timeout", abandoned=True, end_s=17.0, caller=2, attempt=1))
+    late = reply(20.0, 0.5, outcome="timeout", abandoned=True, end_s=26.0, caller=0, call=1)
+    (point,) = summarize([row(), row(turn=6), *gone, late])
+    (load,) = point.load
+    assert (load.rows, load.planned_rows) == (2, 6)
+    assert (load.hung_up, load.calls, load.gave_up) == pytest.approx(
+        (3, 4, 7.0)
+    )  # their requests had waited 4, 8, 8 and 6 s
+    assert point.error_rate == 0.0  # they are no errors, but too many to go on without them
+    assert not point.holds
+
+
+def test_who_is_answered_at_the_second_try_has_waited_since_the_first() -> None:
+    first = reply(2.0, outcome="timeout", error="no first token in 5 s", due_s=1.9)
+    (load,) = summarize([first, row(attempt=1), row(caller=1, turn=6)])[0].load
+    assert load.ttft_due.max == pytest.approx(10.2 - 1.9)
+    assert load.ttft_due.p50 == pytest.approx(0.21)
+    assert load.errors == {"no first token in 5 s": 1}
+    (point,) = summarize([alone(1, "before", 0.01, due_s=3.0), alone(2, "before", 0.01), row()])
+    assert point.baseline is not None
+    assert point.baseline.ttft_due.p50 == pytest.approx(0.21)  # one caller's replies are no attempts at one thing
+
+
+def test_errors_are_counted_by_turns_where_calls_tell_them() -> None:
+    rows = [row(caller=i) for i in range(19)] + [row(caller=19, outcome="error", error="boom")]
+    assert summarize(rows)[0].error_rate == pytest.approx(1 / 20)
+    assert not summarize(rows)[0].by_turns
+    # 40 turns planned, 7 of them lost with a call that broke off; those of the caller who hung up are no errors
+    events = [
+        call(10, 10, "ended"), call(10, 3, "failed"), call(10, 4, "hung_up"), call(10, 9, "time", group="b"),
+        call(9, 0, "failed", point="q"), {"event": "client", "point": "p"},
+    ]  # fmt: skip
+    point = summarize(rows, events)[0]
+    assert point.error_rate == pytest.approx(7 / 40)
+    assert point.by_turns
+    assert not point.holds
+    # who was answered at the second try lost nothing
+    assert summarize(rows, [call(10, 10, "ended")])[0].error_rate == 0.0
+
+
+def test_rows_of_each_repeat_only_where_all_have_as_many() -> None:
+    assert summarize([row(), row(caller=1), row(repeat=2), row(repeat=2, caller=1)])[0].load[0].each == 2
+    assert summarize([row(), row(caller=1), row(repeat=2)])[0].load[0].each is None
+
+
+def test_a_request_that_no_slot_took_hides_no_moves() -> None:
+    lost = row(turn=4, sent_s=9.0, served=None, outcome="timeout")
+    (load,) = summarize([lost, row(served=2), row(turn=6, sent_s=11.0, served=3)])[0].load
+    assert (load.slots_used, load.moves) == (2, 1)
+    (load,) = summarize([row(served=2), row(turn=6, sent_s=11.0, served=None)])[0].load
+    assert (load.slots_used, load.moves) == (None, None)

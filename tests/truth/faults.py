@@ -1,10 +1,13 @@
-"""What can go wrong in a reply, or only look odd. Each fault changes the list of writes, and nothing else."""
+"""What can go wrong in a reply, or only look odd, and what a test chooses of it."""
 
 import random
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
+
+from .prompt import pieces
+from .schedule import Schedule
 
 Then = Literal["", "done", "end", "close", "reset", "silence"]
 
@@ -34,6 +37,12 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tokens_per_chunk: tokens that share a chunk, sent when its last one is due. held: tokens (from 1) that have no text
     yet, as half a UTF-8 character has none; it comes with the next one.
     reasoning: so many tokens of reasoning first. tool_call_after: after so many tokens of text, a tool call.
+    tool_calls: these calls (name, arguments as JSON text) in place of that one, at once if `tool_call_after` is None; a
+    token opens a call, and its arguments have one per piece of their text. The reply ends with them, or goes on
+    without text if the end token is forbidden.
+    words: the reply's text, a token each; it ends with them, and begins again if the end token is forbidden.
+    tokens: as `Schedule.tokens`, whatever text there is. empty: nothing but the end token, even if it is forbidden.
+    first, step, stall_after, stall: this reply's own, as in `Schedule`.
     """
 
     status: Literal[400, 401, 404, 500, 501, 503] | None = None
@@ -50,6 +59,47 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     held: tuple[int, ...] = ()
     reasoning: int = 0
     tool_call_after: int | None = None
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    words: tuple[str, ...] | None = None
+    tokens: int | None = None
+    empty: bool = False
+    first: float | None = None
+    step: float | None = None
+    stall_after: int = 0
+    stall: float = 0.0
+
+    def schedule(self, usual: Schedule) -> Schedule:
+        """The server's schedule with what is this reply's own."""
+        own: dict[str, Any] = {"first": self.first, "step": self.step, "words": self.words, "tokens": self._sampled()}
+        own = {name: value for name, value in own.items() if value is not None}
+        if self.stall:
+            own |= {"stall_after": self.stall_after, "stall": self.stall}
+        return msgspec.structs.replace(usual, **own) if own else usual
+
+    def _sampled(self) -> int | None:
+        """How many tokens the reply has if the request does not say, the end token included."""
+        if self.empty:
+            return 1
+        if self.tokens is not None:
+            return self.tokens
+        if self.tool_calls:
+            return self.before_calls + len(self.fragments()) + 1
+        return None if self.words is None else len(self.words) + 1
+
+    @property
+    def before_calls(self) -> int:
+        """Tokens of text and reasoning before the chosen calls."""
+        return max(self.tool_call_after or 0, self.reasoning)
+
+    def fragments(self) -> list[dict[str, Any]]:
+        """The chosen calls as deltas, one a token."""
+        deltas: list[dict[str, Any]] = []
+        for index, (name, arguments) in enumerate(self.tool_calls):
+            call = {"index": index, "id": f"call_{index + 1}", "type": "function"}
+            deltas.append({"tool_calls": [call | {"function": {"name": name, "arguments": ""}}]})
+            for piece in pieces(arguments):
+                deltas.append({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+        return deltas
 
     def groups(self, tokens: int) -> Iterator[tuple[int, int]]:
         """The tokens (first, last) of each chunk."""

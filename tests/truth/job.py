@@ -9,15 +9,15 @@ import msgspec
 from .faults import Faults, Write
 from .http import Connection
 from .slots import Slot
-from .stream import ChatBody, Reply, length
+from .stream import ChatBody, Reply
 
 
 class Entry(msgspec.Struct, kw_only=True):
     """One chat request in the log; times are time.monotonic, seconds.
 
     number: as in the reply's id. started_s: it got its slot; the schedule counts from here. token_s: when each token
-    was written, one for each even where they share a write. outcome: `running`, `done`, `fault` (an end that a fault
-    made), `gone` (the client left) or `refused` (an HTTP error, in `status`).
+    was written, one for each even where they share a write. freed_s: its slot was given back. outcome: `running`,
+    `done`, `fault` (an end that a fault made), `gone` (the client left) or `refused` (an HTTP error, in `status`).
     """
 
     number: int
@@ -31,6 +31,7 @@ class Entry(msgspec.Struct, kw_only=True):
     prompt_n: int | None = None
     token_s: list[float] = []
     ended_s: float | None = None
+    freed_s: float | None = None
     outcome: Literal["running", "done", "fault", "gone", "refused"] = "running"
 
     def refused(self, status: int) -> None:
@@ -54,7 +55,7 @@ class Job:
     def start(self, slot: Slot, reply: Reply, now: float) -> float | None:
         """Begins the reply in this slot; returns as `step` does."""
         self.slot, self._started, self._writes = slot, now, reply.writes()
-        slot.remain = length(reply.schedule, self.body).tokens
+        slot.remain = reply.length.tokens
         entry = self.entry
         entry.started_s, entry.slot, entry.cache_n, entry.prompt_n = now, slot.number, slot.cache_n, slot.prompt_n
         self._next = next(self._writes, None)

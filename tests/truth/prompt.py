@@ -21,7 +21,12 @@ def tokenize(text: str) -> list[int]:
 
     A token's number is the CRC-32 of its bytes, less the top bit.
     """
-    return [zlib.crc32(piece.encode()) & 0x7FFFFFFF for piece in _PIECE.findall(text)]
+    return [zlib.crc32(piece.encode()) & 0x7FFFFFFF for piece in pieces(text)]
+
+
+def pieces(text: str) -> list[str]:
+    """The tokens' texts; joined they are `text`."""
+    return _PIECE.findall(text)
 
 
 def render(messages: Sequence[Message], tools: Sequence[Any] = ()) -> str:

@@ -23,6 +23,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     first: the first token. step: between tokens. tokens: what the server samples if the request does not say, the end
     token included, as `predicted_n` counts. headers: `at_once` (with the role chunk), or with the `first` token.
     words: the tokens' texts, over and over; some are longer than one byte a character, some end a sentence.
+    stall: how much later everything after token number `stall_after` comes; 0 is before the first.
     """
 
     first: float = 0.2
@@ -30,10 +31,12 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tokens: int = 50
     headers: Literal["at_once", "first"] = "at_once"
     words: tuple[str, ...] = WORDS
+    stall_after: int = 0
+    stall: float = 0.0
 
     def at(self, token: int) -> float:
         """When token number `token` (from 1) is due."""
-        return self.first + (token - 1) * self.step
+        return self.first + (token - 1) * self.step + (self.stall if token > self.stall_after else 0.0)
 
     def word(self, token: int) -> str:
         """The text of token number `token` (from 1)."""

@@ -31,7 +31,8 @@ class Options(Schedule, frozen=True, kw_only=True):
     slots, context: how many, and tokens in each. defer: requests wait, first come first served, while all slots are
     busy; without, they share them. faults: for requests that bring none (`truth_fault`). loading: seconds of 503.
     plain: an OpenAI server without timings, slots, props and the like. api_key: 401 without it.
-    body: streams in HTTP chunks, or up to the connection's end. metrics: serve /metrics.
+    body: streams in HTTP chunks, or up to the connection's end. metrics: serve /metrics. release: how long a slot stays
+    busy after its client has left.
     """
 
     slots: int = 12
@@ -43,6 +44,7 @@ class Options(Schedule, frozen=True, kw_only=True):
     api_key: str | None = None
     body: Literal["chunked", "close"] = "chunked"
     metrics: bool = False
+    release: float = 0.0
 
 
 class Truth:
@@ -181,7 +183,7 @@ class Truth:
         reply = Reply(
             number=job.entry.number,
             body=body,
-            schedule=self.options,
+            schedule=job.faults.schedule(self.options),
             faults=job.faults,
             slot=slot.number,
             cache_n=slot.cache_n,
@@ -197,7 +199,7 @@ class Truth:
 
     def _step(self, job: Job, now: float) -> float | None:
         when = job.step(now)
-        if when is None:
+        if when is None and job.entry.outcome != "gone":  # whoever left is let go by _lost
             self._ended(job)
         return when
 
@@ -205,13 +207,19 @@ class Truth:
         job.entry.outcome, job.entry.ended_s = "gone", time.monotonic()
         if job in self._waiting:
             self._waiting.remove(job)
+        if job.slot is not None and self.options.release:
+            self._ticker.add(time.monotonic() + self.options.release, functools.partial(self._released, job))
+        else:
+            self._ended(job)
+
+    def _released(self, job: Job, now: float) -> None:
         self._ended(job)
 
     def _ended(self, job: Job) -> None:
         """Gives the job's slot to the first who can use it; a job that fell silent keeps it."""
         if job.slot is None or job.entry.outcome == "running":
             return
-        job.slot.busy, job.slot = False, None
+        job.slot.busy, job.slot, job.entry.freed_s = False, None, time.monotonic()
         for waiting in list(self._waiting):
             if self._start(waiting, time.monotonic()):
                 self._waiting.remove(waiting)

@@ -74,8 +74,8 @@ class Chunk(NamedTuple):
 
 def timings(schedule: Schedule, cache_n: int, prompt_n: int, predicted_n: int) -> dict[str, float | int | None]:
     """llama-server's `timings`, on the schedule's clock. A rate over no time is null, as JSON has no infinity."""
-    prompt_ms = round(schedule.first * 1000, 3)
-    predicted_ms = round(max(predicted_n - 1, 0) * schedule.step * 1000, 3)
+    prompt_ms = round(schedule.at(1) * 1000, 3)
+    predicted_ms = round((schedule.at(max(predicted_n, 1)) - schedule.at(1)) * 1000, 3)
     steps = predicted_n - 1
     return {
         "cache_n": cache_n,
@@ -93,16 +93,26 @@ def timings(schedule: Schedule, cache_n: int, prompt_n: int, predicted_n: int) -
 @functools.lru_cache(maxsize=64)
 def chunks(schedule: Schedule, faults: Faults, spoken: int) -> tuple[Chunk, ...]:
     """The chunks of a reply of `spoken` tokens."""
-    return tuple(_chunk(schedule, faults, first, last, spoken) for first, last in faults.groups(spoken))
+    deltas = _deltas(schedule, faults, spoken)
+    return tuple(
+        _chunk(schedule, first, last, _merged(deltas[first - 1 : last])) for first, last in faults.groups(len(deltas))
+    )
 
 
-def _chunk(schedule: Schedule, faults: Faults, first: int, last: int, spoken: int) -> Chunk:
-    deltas = [_delta(schedule, faults, token, spoken) for token in range(first, last + 1)]
-    choices = [{"finish_reason": None, "index": 0, "delta": _merged(deltas)}]
+def _chunk(schedule: Schedule, first: int, last: int, delta: dict[str, Any]) -> Chunk:
+    choices = [{"finish_reason": None, "index": 0, "delta": delta}]
     head = b'data: {"choices":' + msgspec.json.encode(choices) + b","
     # The first five timings are the request's own, the last four the same for all: see _own.
     last_four = dict(list(timings(schedule, 0, 1, last).items())[5:])
     return Chunk(schedule.at(last), last - first + 1, head, msgspec.json.encode(last_four)[1:] + b"}\n\n")
+
+
+def _deltas(schedule: Schedule, faults: Faults, spoken: int) -> list[dict[str, Any]]:
+    """What each token brings; nothing comes after chosen tool calls."""
+    if not faults.tool_calls:
+        return [_delta(schedule, faults, token, spoken) for token in range(1, spoken + 1)]
+    before = [_delta(schedule, faults, token, spoken) for token in range(1, faults.before_calls + 1)]
+    return (before + faults.fragments())[:spoken]
 
 
 def _delta(schedule: Schedule, faults: Faults, token: int, spoken: int) -> dict[str, Any]:
@@ -111,6 +121,7 @@ def _delta(schedule: Schedule, faults: Faults, token: int, spoken: int) -> dict[
         return {"reasoning_content": word}
     if faults.tool_call_after is None or token <= faults.tool_call_after:
         return {"content": word}
+    # From here on the one call that needs no choosing: its arguments are the reply's words, as many as there are.
     if token == faults.tool_call_after + 1:
         call: dict[str, Any] = {"index": 0, "id": "call_1", "type": "function"}
         return {"tool_calls": [call | {"function": {"name": TOOL, "arguments": ""}}]}
@@ -120,14 +131,17 @@ def _delta(schedule: Schedule, faults: Faults, token: int, spoken: int) -> dict[
 
 
 def _merged(deltas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Deltas that share a chunk: texts are joined by field, tool call fragments by their arguments."""
+    """Deltas that share a chunk: texts are joined by field, tool call fragments by their call."""
     merged: dict[str, Any] = {}
     for delta in deltas:
         for field, value in delta.items():
             if field not in merged:
                 merged[field] = value
             elif field == "tool_calls":
-                merged[field][0]["function"]["arguments"] += value[0]["function"]["arguments"]
+                if merged[field][-1]["index"] == value[0]["index"]:
+                    merged[field][-1]["function"]["arguments"] += value[0]["function"]["arguments"]
+                else:
+                    merged[field] += value
             else:
                 merged[field] += value
     return merged
@@ -145,26 +159,32 @@ class Reply(NamedTuple):
     prompt_n: int
     plain: bool
 
+    @property
+    def length(self) -> Length:
+        return Length(1, "stop") if self.faults.empty else length(self.schedule, self.body)
+
     def writes(self) -> Iterator[Write]:
         """Every write with its time, faults applied."""
         writes = self._good()
         return writes if self.faults == GOOD else self.faults.apply(writes)
 
     def _good(self) -> Iterator[Write]:
-        schedule, tokens = self.schedule, length(self.schedule, self.body)
+        schedule, tokens = self.schedule, self.length
         role = self._event([{"finish_reason": None, "index": 0, "delta": {"role": "assistant", "content": None}}])
         shared = iter(chunks(schedule, self.faults, tokens.spoken))
-        own, each = self._own(), self.body.timings_per_token and not self.plain
+        own, each, written = self._own(), self.body.timings_per_token and not self.plain, 0
         if schedule.headers == "at_once":
             yield Write(0.0, role)
             if self.body.return_progress and not self.plain:
                 yield from self._progress()
         else:
-            chunk = next(shared, Chunk(schedule.first, 0, b"", b""))
+            chunk = next(shared, Chunk(schedule.at(1), 0, b"", b""))
+            written += chunk.tokens
             yield Write(chunk.at, role + self._join(chunk, own, each), chunk.tokens)
         for chunk in shared:
+            written += chunk.tokens
             yield Write(chunk.at, self._join(chunk, own, each), chunk.tokens)
-        yield Write(schedule.at(tokens.tokens), self._last(tokens), tokens.tokens - tokens.spoken, "done")
+        yield Write(schedule.at(tokens.tokens), self._last(tokens), tokens.tokens - written, "done")
 
     @staticmethod
     def _join(chunk: Chunk, own: bytes, each: bool) -> bytes:
@@ -201,14 +221,15 @@ class Reply(NamedTuple):
                 "total": total,
                 "cache": self.cache_n,
                 "processed": self.cache_n + round(part * self.prompt_n),
-                "time_ms": round(part * self.schedule.first * 1000, 3),
+                "time_ms": round(part * self.schedule.at(1) * 1000, 3),
             }
-            yield Write(part * self.schedule.first, self._event(choices, prompt_progress=progress))
+            yield Write(part * self.schedule.at(1), self._event(choices, prompt_progress=progress))
 
     def _last(self, tokens: Length) -> bytes:
         """The finish chunk, the usage chunk if asked for, `[DONE]`; `timings` on the last chunk."""
         finish = tokens.finish
-        if self.faults.tool_call_after is not None and finish == "stop":
+        calls = self.faults.tool_call_after is not None or self.faults.tool_calls
+        if calls and finish == "stop":
             finish = "tool_calls"
         choices = [{"finish_reason": finish, "index": 0, "delta": {}}]
         verbose = {"__verbose": {"id_slot": self.slot}} if self.body.verbose and not self.plain else {}

@@ -1,0 +1,412 @@
+"""One call, from its first turn to its end: the caller speaks, the agent asks the server, the caller listens."""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ..recording.messages import step_messages
+from ..recording.model import Recording
+from ..scenario.model import Scenario
+from ..server.api import Reply, Server, Speakable
+from ..types import ChatRequest, Kind, RequestRow, RunStopped, Spoke
+from . import tools
+from .call import Caller, Emit, never
+from .cuts import kept, retranscribe
+from .history import History, Lines, lines
+from .listener import Listener, heard_share, silent_at
+from .pace import Length, Manner, manner
+from .speech import first_chunk
+
+AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
+ANY: frozenset[Kind] = frozenset()
+TOKENS_PER_WORD = 1.4  # of English, where nobody counts
+RELEASED_WITHIN_S = 10.0
+LOOK_S = 0.02
+
+Why = Literal["ended", "failed", "hung_up", "time"]
+"""How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over."""
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One of an agent's requests for the same reply: `after` so many seconds, given up where no token comes in
+    `limit`; None: as the scenario's `timeout` says."""
+
+    limit: float | None = None
+    after: float = 0.0
+
+
+RETRIES: dict[str, tuple[Attempt, ...]] = {
+    "none": (Attempt(),),
+    "livekit": (Attempt(10.0), Attempt(10.0, 0.1), Attempt(10.0, 2.0), Attempt(10.0, 2.0)),
+    "pipecat": (Attempt(5.0), Attempt()),
+}
+"""LiveKit Agents 1.8 retries what fails or is late; Pipecat 1.14, if asked to, what is late."""
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What all calls of a load point have in common.
+
+    `tokens`: those of recorded texts, as far as the server counts; `max_tokens`: of a reply, by its recorded text.
+    `until`: loop time from which no turn begins. `labels`: the rows' point and repeat. `spawn` runs a coroutine beside
+    the call, `note` writes an event.
+    """
+
+    server: Server
+    scenario: Scenario
+    origin: float
+    emit: Emit
+    note: Callable[..., None]
+    spawn: Callable[[Coroutine[Any, Any, None]], object]
+    tokens: Mapping[str, int]
+    max_tokens: Callable[[str], int]
+    until: float | None = None
+    labels: dict[str, Any] = {}
+
+    def rate(self, text: str) -> float:
+        """The voice's tokens/s for a reply of about this text."""
+        voice = self.scenario.voice.rate
+        if voice.unit == "tokens/s":
+            return voice.value
+        words = max(len(text.split()), 1)
+        return voice.value / 60 * self.tokens.get(text, words * TOKENS_PER_WORD) / words
+
+    def wording(self) -> Callable[[str], str] | None:
+        """How the agent's replies stand in the history, if not as they are."""
+        return retranscribe if self.scenario.barge_in.heard == "retranscribed" else None
+
+    def request(
+        self, recording: Recording, messages: list[dict[str, Any]], recorded: str, slot: int | None, due: float | None
+    ) -> ChatRequest:
+        """A request for a reply such as the recorded one."""
+        reply = self.scenario.reply
+        return ChatRequest(
+            messages=messages,
+            tools=recording.tools,
+            max_tokens=self.max_tokens(recorded),
+            ignore_eos=reply == "recorded" or reply.exactly is not None,
+            slot=slot,
+            due=due,
+            fields=self.scenario.request,
+        )
+
+    def listener(self, recorded: str) -> Listener:
+        """Somebody who hears a reply such as the recorded one to its end."""
+        voice = self.scenario.voice
+        return Listener(rate=self.rate(recorded), delay=voice.tts + voice.network, chunk=self._chunk(recorded))
+
+    def speakable(self, chunk: int | None) -> Speakable:
+        """Whether the voice can begin: after `chunk` tokens; None: the reply's own text tells."""
+        if chunk is not None:
+            return lambda _, tokens: tokens >= chunk
+        rule = self.scenario.voice.chunk
+        return lambda text, _: first_chunk(rule, text) is not None
+
+    def _chunk(self, recorded: str) -> int | None:
+        """Tokens of a recorded reply's first speakable chunk."""
+        if self.scenario.reply != "recorded" or self.scenario.history == "conversation":
+            return None
+        end = first_chunk(self.scenario.voice.chunk, recorded, whole=True)
+        return None if end is None else self.tokens.get(recorded[:end])
+
+
+class Call:
+    """A call of `caller`'s, who says `turns` of a recording; `number` counts the caller's calls.
+
+    `salted` gives each turn's salt; `opening` is a cold caller's; `chance` each turn's random numbers; `expects`: the
+    kinds planned for the first prompt.
+    """
+
+    def __init__(
+        self,
+        line: Line,
+        caller: Caller,
+        recording: Recording,
+        turns: range,
+        *,
+        number: int = 0,
+        slot: int | None,
+        every: float = 0.0,
+        salted: Callable[[int], str],
+        opening: str | None,
+        chance: Callable[[int], random.Random],
+        expects: frozenset[Kind],
+    ) -> None:
+        self.rows: list[RequestRow] = []
+        self.ended_at = 0.0
+        self._line = line
+        self._caller = caller
+        self._recording = recording
+        self._turns = turns
+        self._number = number
+        self._slot = slot
+        self._every = every
+        self._salted = salted
+        self._chance = chance
+        self._expects = expects
+        self._planned = bool(expects)
+        self._history = History(recording, turns[0], opening, line.wording())
+        self._results = tools.results(recording) if line.scenario.history == "conversation" else {}
+        self._cut_in = False
+        self._cut_tokens: int | None = None
+
+    async def hold(self, start: float) -> Why:
+        """The whole call, which begins at `start` (loop time); leaves its rows, and an event of how it ended."""
+        self._free, self._due = start, start - self._every
+        why: Why = "ended"
+        said = 0
+        for number in self._turns:
+            found = await self._turn(lines(self._recording, number))
+            if found is not None:
+                why = found
+                break
+            said += 1
+        self.ended_at = max(self._free, asyncio.get_running_loop().time())
+        self._line.note(
+            "call",
+            **self._line.labels,
+            group=self._caller.group,
+            caller=self._caller.number,
+            call=self._number,
+            planned=len(self._turns),
+            said=said,
+            why=why,
+        )
+        return why
+
+    # -- one turn
+
+    async def _turn(self, turn: Lines) -> Why | None:
+        """What the caller says and the reply to it; how the call ended, if it did."""
+        scenario, now = self._line.scenario, asyncio.get_running_loop().time
+        does = manner(
+            scenario.pace,
+            scenario.barge_in,
+            scenario.speculation,
+            self._recording,
+            turn,
+            self._length(turn),
+            self._chance(turn.number),
+        )
+        if scenario.pace.by == "at_once":
+            begins = max(self._due + self._every, self._free, now() if self.rows else 0.0)
+        elif self._cut_in or not self.rows:
+            begins = self._free
+        else:
+            begins = max(self._free + does.gap / scenario.pace.time_scale, now())
+        if self._line.until is not None and begins >= self._line.until:
+            return "time"
+        text = turn.words + self._salted(turn.number)
+        spoke = None
+        self._attempt = 0
+        if scenario.pace.by == "at_once":
+            self._due = begins
+        else:
+            spoke = await self._speak(turn, does, begins)
+            early = scenario.speculation.eager if scenario.speculation.by != "none" else scenario.pace.endpointing
+            self._due = max(spoke.end_s + self._line.origin + early / scenario.pace.time_scale, now())
+        self._history.caller(text)
+        cut_tokens, self._cut_tokens = self._cut_tokens, None
+        for step in range(tools.MOST_STEPS + 1 if scenario.history == "conversation" else len(turn.steps) + 1):
+            labels = {"turn": turn.number, "step": step, "spoke": spoke, "cut_tokens": None if step else cut_tokens}
+            row, reply = await self._request(turn, step, does, labels, None if step else self._due)
+            if row.abandoned:
+                return "hung_up"
+            if row.outcome not in ("ok", "empty", "cut"):
+                return "failed"
+            called = self._called(turn, step, reply)
+            if called is None:
+                break
+            self._history.tools(called)
+        self._free = now() if scenario.pace.by == "at_once" else silent_at(row, self._line.origin, now())
+        self._cut_in = row.cut is not None
+        self._cut_tokens = row.cut.unheard if row.cut else None
+        self._history.agent(self._in_history(turn, row, reply))
+        return None
+
+    async def _speak(self, turn: Lines, does: Manner, begins: float) -> Spoke:
+        """The caller's words from `begins` on; requests that are sent at a pause and given up when they go on."""
+        scale = self._line.scenario.pace.time_scale
+        eager = self._line.scenario.speculation.eager / scale
+        words, talked, paused, at = turn.words.split(), 0.0, 0.0, begins
+        for part in does.parts:
+            talked, at = talked + part.seconds, at + part.seconds / scale
+            resumes = at + part.pause / scale
+            if at + eager < resumes:
+                spoke = self._spoke(begins, at, does, talked + paused, paused)
+                await self._speculate(turn, " ".join(words[: part.words]), at + eager, resumes, spoke)
+            paused, at = paused + part.pause, resumes
+        return self._spoke(begins, at, does, talked + paused, paused)
+
+    def _spoke(self, begins: float, ends: float, does: Manner, seconds: float, paused: float) -> Spoke:
+        origin = self._line.origin
+        return Spoke(
+            start_s=round(begins - origin, 6),
+            end_s=round(ends - origin, 6),
+            gap=round(does.gap, 6) if self.rows and not self._cut_in else None,
+            seconds=round(seconds, 6),
+            pauses=round(paused, 6),
+        )
+
+    async def _speculate(self, turn: Lines, text: str, due: float, resumes: float, spoke: Spoke) -> None:
+        """A request for what has been said so far; the caller goes on at `resumes`, and it is given up."""
+
+        async def listen(reply: Reply) -> None:
+            try:
+                async with asyncio.timeout_at(resumes):
+                    await reply.ended.wait()
+            except TimeoutError:
+                reply.hang_up("superseded")
+
+        def finish(row: RequestRow, _: Reply) -> None:
+            row.attempt = self._attempt
+            if row.outcome in ("ok", "empty", "cut"):
+                row.outcome = "superseded"
+
+        messages = [*self._history.messages, {"role": "user", "content": text}]
+        request = self._line.request(self._recording, messages, turn.recorded(0), self._slot, due)
+        await self._send(request, never, ANY, listen, finish, turn=turn.number, spoke=spoke)
+        self._attempt += 1
+
+    # -- one request
+
+    async def _request(
+        self, turn: Lines, step: int, does: Manner, labels: dict[str, Any], due: float | None
+    ) -> tuple[RequestRow, Reply]:
+        """A reply, asked for as often as the agent's client does."""
+        scenario, now = self._line.scenario, asyncio.get_running_loop().time
+        spoke: Spoke | None = labels["spoke"]
+        recorded = turn.recorded(step)
+        speaks = step >= len(turn.steps) or scenario.history == "conversation"
+        begun = spoke.end_s + self._line.origin if spoke else due
+        if step == 0:
+            self._since = begun
+        attempts = RETRIES[scenario.retry]
+        for number, attempt in enumerate(attempts):
+            if number:
+                due = now() + attempt.after
+            listener = msgspec.structs.replace(
+                self._line.listener(recorded),
+                floor=begun + scenario.pace.endpointing / scenario.pace.time_scale if spoke and begun else 0.0,
+                cut=does.cut if speaks else None,
+                trigger=scenario.barge_in.trigger,
+                halts=does.halts,
+                since=self._since,
+                patience=scenario.patience,
+                limit=attempt.limit,
+                limit_name=scenario.retry,
+                scale=scenario.pace.time_scale if spoke else 1.0,
+            )
+
+            def finish(row: RequestRow, reply: Reply, listener: Listener = listener) -> None:
+                row.attempt = self._attempt
+                if scenario.history == "conversation":
+                    row.misses = tools.answer(reply.calls.values(), self._results)[1]
+                if speaks:
+                    listener.finish(row, reply, self._line.origin)
+                else:
+                    row.abandoned, row.first_speech_s = listener.abandoned, None
+
+            request = self._line.request(self._recording, self._history.messages, recorded, self._slot, due)
+            speakable = self._line.speakable(listener.chunk) if speaks else never
+            expects = self._expects if not (number or self._attempt) else ANY
+            row, reply = await self._send(request, speakable, expects, listener.listen, finish, **labels)
+            self._expects = AFTER_REPLY if self._planned else ANY
+            self._attempt += 1
+            late = row.outcome == "timeout" and row.first_token_s is None
+            failed = scenario.retry == "livekit" and row.outcome == "error" and row.first_token_s is None
+            refused = reply.status is not None and 400 <= reply.status < 500
+            if row.abandoned or not (late or (failed and not refused)):
+                break
+        self._attempt = 0
+        return row, reply
+
+    async def _send(
+        self,
+        request: ChatRequest,
+        speakable: Speakable,
+        expects: frozenset[Kind],
+        listen: Callable[[Reply], Coroutine[Any, Any, None]],
+        finish: Callable[[RequestRow, Reply], None],
+        **labels: Any,
+    ) -> tuple[RequestRow, Reply]:
+        line = self._line
+        row, reply = await self._caller.ask(
+            line.server,
+            request,
+            line.emit,
+            line.origin,
+            expects=expects,
+            speakable=speakable,
+            listen=listen,
+            finish=finish,
+            row="load",
+            call=self._number,
+            **line.labels,
+            **labels,
+        )
+        self.rows.append(row)
+        closed = row.finish is None and row.outcome in ("cut", "superseded", "timeout")
+        if closed and request.slot is not None and row.sent_s is not None and reply.ended.t is not None:
+            line.spawn(self._watch(request.slot, reply.ended.t, row))
+        return row, reply
+
+    async def _watch(self, slot: int, since: float, row: RequestRow) -> None:
+        """Note how long a slot goes on after its stream was closed."""
+        line, now = self._line, asyncio.get_running_loop().time
+        task: Any = None
+        after: float | None = None
+        while after is None and now() - since < RELEASED_WITHIN_S:
+            try:
+                slots = await line.server.slots()
+            except RunStopped:
+                return  # the server's end is told by the requests themselves
+            found = next((entry for entry in slots or [] if entry.get("id") == slot), None)
+            if found is None:
+                return
+            task = found.get("id_task") if task is None else task
+            # Another task in the slot means that the one we left is gone.
+            if not found.get("is_processing") or found.get("id_task") != task:
+                after = round(now() - since, 6)
+            else:
+                await asyncio.sleep(LOOK_S)
+        who = {"group": row.group, "caller": row.caller, "call": row.call, "turn": row.turn}
+        line.note("released", **line.labels, **who, after_s=after)
+
+    # -- the reply's words
+
+    def _length(self, turn: Lines) -> Length:
+        """How long the recorded reply sounds, by the voice's rate."""
+        line, reply = self._line, turn.reply
+        rate = line.rate(reply.text)
+        seconds = line.tokens.get(reply.text, len(reply.text.split()) * TOKENS_PER_WORD) / rate
+        heard = None if reply.heard is None else line.tokens.get(reply.heard)
+        return Length(reply=seconds, heard=None if heard is None else heard / rate)
+
+    def _called(self, turn: Lines, step: int, reply: Reply) -> list[dict[str, Any]] | None:
+        """The messages of a tool step; None where the reply is the turn's last."""
+        if self._line.scenario.history == "replay":
+            return step_messages(turn.steps[step]) if step < len(turn.steps) else None
+        if not reply.calls or step == tools.MOST_STEPS:
+            return None
+        return tools.answer(reply.calls.values(), self._results, "".join(reply.text))[0]
+
+    def _in_history(self, turn: Lines, row: RequestRow, reply: Reply) -> str:
+        """What of the reply later prompts carry."""
+        barge_in = self._line.scenario.barge_in
+        if self._line.scenario.history == "conversation":
+            text = "".join(reply.text)
+            share = heard_share(row, len(reply.token_s) - reply.text_from)
+        elif barge_in.by == "recorded" and turn.reply.heard is not None and row.cut is not None:
+            text = turn.reply.text
+            if barge_in.heard == "spoken_words":
+                return turn.reply.heard
+            share = len(turn.reply.heard) / len(text)
+        elif barge_in.by == "recorded":
+            text, share = turn.reply.text, 1.0
+        else:
+            text = turn.reply.in_history
+            share = heard_share(row, self._line.tokens.get(turn.reply.text) or len(reply.token_s))
+        return kept(barge_in.heard, text, share)

@@ -1,0 +1,150 @@
+"""The question answered: a sentence a point, and what the reader must know before believing it."""
+
+from collections.abc import Iterator
+
+from ..results.read import Run
+from ..stats.summary import TOO_MANY_ERRORS, Who
+from .point import Point
+from .words import ms, number, percent, several
+
+LAG_MS = 25.0  # a loop this late blurs gaps that a listener could tell apart
+BUSY = 0.9
+
+
+def answers(points: list[Point], run: Run) -> Iterator[str]:
+    """The sentences, the most important first."""
+    ended = run.facts.get("ended")
+    if not points:
+        yield "The run has no row that was measured."
+    if ended != "complete":
+        yield f"The run did not complete ({ended or 'it was killed, or still goes on'}): {run.facts.get('why') or '-'}."
+    if run.torn:
+        end = "file ends" if run.torn == 1 else "files end"
+        yield f"{run.torn} {end} in half a line, which is left out."
+    for point in points:
+        yield _answer(point, len(points) > 1)
+        if limits := client_limits(point):
+            yield f"The client was a bottleneck at {point.name}: {limits}. Its figures are partly the client's own."
+    if run.facts.get("server", {}).get("embedded"):
+        yield "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
+
+
+def client_limits(point: Point) -> str | None:
+    """Why the client's own delays spoil a point's figures; None where they do not."""
+    client = point.client
+    lag, worst, cpu = client.lag_p99_ms or 0.0, client.worst_lag_ms or 0.0, client.cpu_share or 0.0
+    if lag > LAG_MS:
+        also = f", {number(worst)} in the worst repeat" if worst > lag else ""
+        return f"its event loop came {number(lag)} ms late at p99{also}"
+    return f"it took {percent(cpu)} of a core" if cpu > BUSY else None
+
+
+def _answer(point: Point, named: bool) -> str:
+    at = f"{point.name}: " if named else ""
+    scale = point.setting.around.time_scale
+    unreal = f" This is not real load: time runs {scale:g} times faster." if scale > 1 else ""
+    return at + (_refusal(point) or " ".join(_sentence(who, point) for who in point.summary.load)) + unreal
+
+
+def _refusal(point: Point) -> str | None:
+    """Why there is no answer; None: there is one."""
+    summary = point.summary
+    if summary.error_rate > TOO_MANY_ERRORS:
+        what = "turns" if summary.by_turns else "requests"
+        return f"no answer: {percent(summary.error_rate)} of the load's {what} failed."
+    if not summary.load:
+        return "no answer: the load did not begin."
+    if not summary.holds:
+        few = ", ".join(f"{who.rows} of {who.planned_rows} {who.name}" for who in summary.load)
+        gone = " ".join(f" {_hung_up(who)}" for who in summary.load if who.hung_up)
+        return f"no answer: too few replies were of the kind that was planned ({few}).{gone}"
+    return None
+
+
+def _sentence(who: Who, point: Point) -> str:
+    if who.name in point.setting.cold:
+        said = _cold(who, point)
+    elif point.setting.chosen(who.name):
+        said = f"{_placed(who)} {_warm(who, point)}"
+    else:
+        said = _warm(who, point)
+    return f"{said} {_hung_up(who)}" if who.hung_up else said
+
+
+def _hung_up(who: Who) -> str:
+    return f"In {who.hung_up} of {who.calls} calls of {who.name} the caller hung up, and is in none of these figures."
+
+
+def _warm(who: Who, point: Point) -> str:
+    """What callers hear beside one caller alone."""
+    said = f"{_callers(who)} {_verb(who, 'hear')} the first token after {ms(who.ttft.p50)} ms at p50, "
+    said += f"{ms(who.ttft.max)} at most{_part(who)}{_beside(point)}"
+    heard = point.heard[who.name]
+    if point.setting.paced and heard.voice.p50 is not None:
+        said += f", and the voice {number(heard.voice.p50)} s after their last word"
+    if heard.dry:
+        said += f"; {heard.dry} of {several(heard.replies, 'reply')} fell silent for want of tokens"
+    return said + _decode(who, point)
+
+
+def _cold(who: Who, point: Point) -> str:
+    """What callers without a history wait, and what that costs the others."""
+    said = f"{_callers(who)} {_verb(who, 'wait')} {number(who.ttft.p50)} s for the first token at p50, "
+    said += f"{number(who.ttft.max)} at most{_part(who)}{_beside(point)}"
+    joins = [join for join in point.joins if join.group == who.name]
+    waits = [join.wait for join in joins if join.wait is not None]
+    gaps = [join.gap for join in joins if join.gap is not None]
+    rates = [join.slowest for join in joins if join.slowest is not None]
+    costs = []
+    if waits:
+        costs.append(f"others wait up to {ms(max(waits))} ms for their first token")
+    if gaps:
+        costs.append(f"replies stall for up to {ms(max(gaps))} ms")
+    if rates:
+        times = number(min(rates) / point.voice, 2)
+        costs.append(f"the slowest gets {number(min(rates))} tokens/s, {times} times a voice's {point.voice:g}")
+    return f"{said}; meanwhile {', and '.join(costs)}." if costs else f"{said}."
+
+
+def _placed(who: Who) -> str:
+    """Where the server put callers that it could choose the slots of, and what that cost."""
+    said = f"The server placed {_callers(who)}"
+    if who.slots_used is None or who.moves is None:
+        said += ", and does not tell where"
+    else:
+        said += f" on {several(who.slots_used, 'slot')}, with {several(who.moves, 'move')} to another one"
+    if who.evaluated is None or who.new is None:
+        return f"{said}."
+    # Fewer than were new: callers share a beginning, and one found another's in the slot.
+    again = max(who.evaluated - who.new, 0)
+    return f"{said}, and evaluated {who.evaluated:,} prompt tokens, {f'{again:,}' if again else 'none'} of them again."
+
+
+def _callers(who: Who) -> str:
+    return several(who.callers, f"{who.name} caller")
+
+
+def _verb(who: Who, verb: str) -> str:
+    return f"{verb}s" if who.callers == 1 else verb
+
+
+def _part(who: Who) -> str:
+    if who.rows == who.planned_rows:
+        return ""
+    return f", in {who.rows} of {who.planned_rows} replies, the others not counted"
+
+
+def _beside(point: Point) -> str:
+    alone = point.summary.baseline
+    return f" (one caller alone: {ms(alone.ttft.p50)} ms)" if alone is not None and alone.rows else ""
+
+
+def _decode(who: Who, point: Point) -> str:
+    if who.decode is None or who.decode_slowest is None:
+        return "."
+    said = f"; each reply then runs at {number(who.decode)} tokens/s"
+    share = point.summary.shares[who.name].mean.both
+    if share is not None:
+        said += f", {percent(share.mid)} of one caller's rate"
+    times = number(who.decode_slowest / point.voice, 2)
+    return f"{said}; the slowest, {number(who.decode_slowest)}, is {times} times a voice's {point.voice:g}."

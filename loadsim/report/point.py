@@ -1,0 +1,111 @@
+"""Everything that is known of one load point, worked out once for its tables and sentences."""
+
+from collections.abc import Iterable
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from ..results.read import Run
+from ..stats.calls import Calls, calls
+from ..stats.cuts import Cuts, cuts
+from ..stats.heard import Heard, heard
+from ..stats.join import Join, joins, steps
+from ..stats.requests import Requests, requests
+from ..stats.summary import PointSummary, Who, summarize
+from ..types import RequestRow
+from .setting import VOICE, Setting, setting
+
+
+class Client(msgspec.Struct, frozen=True, kw_only=True):
+    """The client's own delays at a point, medians over its repeats, or of the worst. None: not recorded."""
+
+    lag_p99_ms: float | None = None
+    worst_lag_ms: float | None = None
+    cpu_share: float | None = None
+    gc_pauses: float = 0
+    gc_longest_ms: float | None = None
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks."""
+
+    summary: PointSummary
+    setting: Setting
+    slots: list[int]
+    client: Client
+    calls: Calls | None
+    heard: dict[str, Heard]
+    cuts: dict[str, Cuts]
+    requests: dict[str, Requests]
+    joins: list[Join]
+    voice: float
+
+    @property
+    def name(self) -> str:
+        return self.summary.point
+
+    @property
+    def everyone(self) -> list[Who]:
+        """One caller alone, if measured, and the load's groups."""
+        return [*([self.summary.baseline] if self.summary.baseline else []), *self.summary.load]
+
+    def predicted(self, join: Join) -> int | None:
+        """How many steps a cold prompt should take. None: the server's settings are not known."""
+        batches = self.setting.batches
+        if batches is None or join.prompt is None:
+            return None
+        return steps(join.prompt, *batches, join.generating)
+
+
+def points(run: Run) -> list[Point]:
+    """The load points of a run that have a measured row."""
+    load: dict[str, list[RequestRow]] = {}
+    for row in run.rows:
+        if row.row == "load":
+            load.setdefault(row.point, []).append(row)
+    return [_point(summary, load.get(summary.point, []), run) for summary in summarize(run.rows, run.events)]
+
+
+def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
+    name = summary.point
+    found = setting(run, name)
+    rows = {who.name: [row for row in load if row.group == who.name] for who in summary.load}
+    return Point(
+        summary=summary,
+        setting=found,
+        slots=run.facts.get("points", {}).get(name, {}).get("slots", []),
+        client=_client(event for event in run.events if event["event"] == "client" and event["point"] == name),
+        calls=calls(run.events, name),
+        heard={group: heard(of, found.around) for group, of in rows.items()},
+        cuts={group: cuts(of, run.events, name, group) for group, of in rows.items()},
+        requests={group: requests(of) for group, of in rows.items()},
+        joins=joins(load, found.cold),
+        voice=_voice(load, found),
+    )
+
+
+def _client(events: Iterable[dict[str, Any]]) -> Client:
+    """One late repeat of many is the machine's; where half of them are, it is the client."""
+    seen: dict[str, list[float]] = {}
+    for event in events:
+        for name, value in event.items():
+            if isinstance(value, int | float):
+                seen.setdefault(name, []).append(value)
+    lag, cpu, longest = seen.get("lag_p99_ms"), seen.get("cpu_share"), seen.get("gc_longest_ms")
+    return Client(
+        lag_p99_ms=median(lag) if lag else None,
+        worst_lag_ms=max(lag) if lag else None,
+        cpu_share=median(cpu) if cpu else None,
+        gc_pauses=max(seen.get("gc_pauses", [0])),
+        gc_longest_ms=max(longest) if longest else None,
+    )
+
+
+def _voice(load: list[RequestRow], found: Setting) -> float:
+    """As it was heard, or as the scenario writes it: a rate in words/min depends on the words."""
+    rates = [row.playout.rate for row in load if row.playout is not None]
+    if rates:
+        return median(rates)
+    number, _, unit = str(found.get("voice.rate")).partition(" ")
+    return float(number) if unit == "tokens/s" else VOICE

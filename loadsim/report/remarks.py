@@ -1,0 +1,73 @@
+"""What stands under a point's tables and is no column: shares, kinds, errors, and the load as it was delivered."""
+
+from collections.abc import Iterator
+
+from ..stats.share import Ratio
+from ..stats.summary import Who
+from .point import Point
+from .words import counts, ms, number, percent, several, span
+
+WHY = {
+    "cold": "the slot held nothing of the call: does the server clear idle slots (--no-cache-idle-slots), or keep no "
+    "checkpoints (--ctx-checkpoints 0)?",
+    "full_hit": "the slot held the whole prompt already, so nothing was evaluated: was this run's salt used before?",
+    "rewind": "less was reused than the slot held: another caller used the slot, or the prompt's start changed",
+    "extension": "the slot held the call already",
+}
+
+
+def remarks(point: Point) -> Iterator[str]:
+    """A line each."""
+    summary = point.summary
+    if summary.baseline is not None:
+        before, after = number(summary.before), number(summary.after)
+        yield f"one caller decodes {before} tokens/s before the load and {after} after it"
+    for who in summary.load:
+        for name, sides in (
+            ("share", summary.shares[who.name].mean),
+            ("by 1 / median gap", summary.shares[who.name].gap),
+        ):
+            if sides.both is not None:
+                one_side = f"by the baseline before {_mid(sides.before)}, by the one after {_mid(sides.after)}"
+                yield f"{who.name}: {name} {_ratio(sides.both)}; {one_side}"
+    for who in point.everyone:
+        yield from _replies(who)
+    for who in summary.load:
+        if who.evaluated is not None:
+            yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, of which {who.new:,} were new{_moved(who)}"
+    yield _delivered(point)
+
+
+def _replies(who: Who) -> Iterator[str]:
+    kinds = counts(who.kinds) or "no answer"
+    yield f"{who.name}: {kinds}; {counts(who.outcomes)}; prompt {span(who.prompt)} tokens"
+    yield from (f"  {n} x {error}" for error, n in who.errors.items())
+    yield from (f"  {n} x {kind.replace('_', ' ')} and not counted: {WHY[kind]}" for kind, n in who.unplanned.items())
+    if who.clocks_differ:
+        yield f"  {who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"
+
+
+def _moved(who: Who) -> str:
+    if who.moves is None:
+        return ""
+    return f"; {several(who.slots_used or 0, 'slot')} used, {several(who.moves, 'move')} to another one"
+
+
+def _delivered(point: Point) -> str:
+    load, client = point.summary.delivered, point.client
+    start = f"start spread {ms(load.start_spread)} ms, " if load.start_spread is not None else ""
+    worst = "" if client.worst_lag_ms == client.lag_p99_ms else f" ({number(client.worst_lag_ms)} in the worst repeat)"
+    return (
+        f"load delivered: {load.in_flight} in flight, {start}sent {ms(load.late)} ms after due at p99; "
+        f"client: event loop {number(client.lag_p99_ms)} ms late at p99{worst}, {client.gc_pauses:.0f} GC pauses "
+        f"of {number(client.gc_longest_ms)} ms at most, {percent(client.cpu_share)} of a core"
+    )
+
+
+def _mid(ratio: Ratio | None) -> str:
+    return percent(None if ratio is None else ratio.mid)
+
+
+def _ratio(ratio: Ratio) -> str:
+    spread = f" ({percent(ratio.low)} to {percent(ratio.high)} over {ratio.n} repeats)" if ratio.n > 1 else ""
+    return f"{percent(ratio.mid)}{spread}"

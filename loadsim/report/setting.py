@@ -1,0 +1,81 @@
+"""What the scenario said at a load point. Runs of old lack keys: a value that is not there is None."""
+
+from itertools import product
+from typing import Any
+
+import msgspec
+
+from ..results.read import Run
+from ..scenario.units import parse_duration
+from ..stats.heard import Around
+
+VOICE = 4.5  # tokens/s that a voice speaks, the article's bar
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """A scenario as run.json has it, with a load point's swept values in it."""
+
+    scenario: dict[str, Any]
+    embedded: bool
+
+    def get(self, key: str) -> Any:
+        """The value of a dotted key."""
+        found: Any = self.scenario
+        for name in key.split("."):
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    @property
+    def paced(self) -> bool:
+        return bool(self.get("pace.by") == "speech")
+
+    @property
+    def around(self) -> Around:
+        """What stands around the server's time, as the scenario assumes it."""
+        return Around(
+            endpointing=_seconds(self.get("pace.endpointing")),
+            tts=_seconds(self.get("voice.tts")),
+            network=_seconds(self.get("voice.network")),
+            time_scale=float(self.get("pace.time_scale") or 1.0),
+        )
+
+    @property
+    def cold(self) -> list[str]:
+        """The groups whose callers share nothing with any slot."""
+        return [name for name in self.get("callers") or {} if self.get(f"callers.{name}.cache") == "cold"]
+
+    @property
+    def batches(self) -> tuple[int, int] | None:
+        """-b and -ub; None: another's server, which does not tell."""
+        batch, ubatch = self.get("server.batch"), self.get("server.ubatch")
+        return (batch, ubatch) if self.embedded and batch and ubatch else None
+
+    def chosen(self, group: str) -> bool:
+        """Whether the server chooses the slots of the group."""
+        return bool(self.get(f"callers.{group}.slots") == "server")
+
+
+def setting(run: Run, point: str) -> Setting:
+    """The scenario at a load point."""
+    scenario = run.facts.get("scenario") or {}
+    sweep = scenario.get("sweep") or {}
+    # A run lists its points in the grid's order, the first key's values outermost.
+    values = dict(zip(run.facts.get("points") or {}, product(*sweep.values()), strict=False)).get(point, ())
+    for key, value in zip(sweep, values, strict=False):
+        scenario = _put(scenario, key.split("."), value)
+    return Setting(scenario, bool(run.facts.get("server", {}).get("embedded")))
+
+
+def _put(tree: Any, keys: list[str], value: Any) -> Any:
+    """`tree` with a value put in; `pace: speech` is short for `{by: speech}`."""
+    inner = tree if isinstance(tree, dict) else {}
+    if not keys:
+        return inner | {"by": value} if isinstance(value, str) and "by" in inner else value
+    return inner | {keys[0]: _put(inner.get(keys[0]), keys[1:], value)}
+
+
+def _seconds(text: Any) -> float | None:
+    try:
+        return float(parse_duration(text)) if isinstance(text, str) else None
+    except ValueError:
+        return None

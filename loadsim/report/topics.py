@@ -1,0 +1,158 @@
+"""A section per topic, where a load point has something to say of it."""
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..stats.cuts import Cuts
+from ..stats.heard import Around, Heard
+from ..stats.join import Join
+from ..stats.requests import Requests
+from .grid import grid
+from .point import Point
+from .words import counts, listed, ms, number, several, whole
+
+MOST_JOINS = 12
+CHUNKS = {"clause": "first clause", "sentence": "first sentence", "livekit": "first sentence of 20 characters or more"}
+ENDS = {"ended": "{} to the end", "failed": "{} failed", "hung_up": "{} hung up", "time": "{} when the time was over"}
+
+
+def topics(point: Point) -> Iterator[RenderableType]:
+    """What is heard, barge-ins, cold joins, requests per turn, and how calls ended."""
+    setting = point.setting
+    lines = [
+        f"what is heard, {group}: {_heard(heard, setting.around, CHUNKS.get(setting.get('voice.chunk') or '', ''))}"
+        for group, heard in point.heard.items()
+        if setting.paced or heard.replies
+    ]
+    yield from map(Text, lines)
+    for group, cuts in point.cuts.items():
+        if cuts.replies:
+            yield Text(f"barge-in, {group}: {_cuts(cuts)}")
+            yield _prompts(cuts)
+        elif cuts.released or cuts.unseen:
+            yield Text(f"{group}: {_released(cuts)}")
+    if point.joins:
+        yield _joins(point)
+        yield from map(Text, _join_notes(point))
+    lines = [
+        f"requests per turn, {group}: {_requests(found)}" for group, found in point.requests.items() if _extra(found)
+    ]
+    yield from map(Text, lines)
+    if point.calls is not None and (setting.paced or set(point.calls.ended) != {"ended"}):
+        calls = point.calls
+        ends = listed(ENDS.get(why, why + " {}").format(n) for why, n in calls.ended.items())
+        yield Text(f"calls: {ends}; {calls.said:,} of {calls.planned:,} turns answered")
+
+
+def _heard(heard: Heard, around: Around, chunk: str) -> str:
+    parts = []
+    if heard.ttfs.p50 is not None:
+        rule = f" ({chunk})" if chunk else ""
+        parts.append(f"TTFS {ms(heard.ttfs.p50)} ms at p50, {ms(heard.ttfs.p95)} at p95{rule}")
+    if heard.voice.p50 is not None:
+        how = "measured, of which assumed" if heard.measured else "estimated"
+        voice = f"voice to voice {number(heard.voice.p50)} s at p50, {number(heard.voice.p95)} at p95"
+        parts.append(f"{voice} ({how}: {_assumed(around, heard.measured)})")
+    if heard.replies:
+        parts.append(_underruns(heard))
+    if heard.pauses:
+        paused = several(heard.pauses, "reply")
+        parts.append(f"{paused} stopped by false interruptions, for {number(heard.paused)} s in all")
+    return "; ".join(parts) or "nothing that counts"
+
+
+def _assumed(around: Around, measured: bool) -> str:
+    """What voice-to-voice holds besides the server's time."""
+    parts = ((around.endpointing, "endpointing"), (around.tts, "TTS"), (around.network, "network"))
+    known = [f"{seconds:g} s {name}" for seconds, name in parts if seconds is not None]
+    return " + ".join(known if measured else [*known[:1], "TTFS", *known[1:]])
+
+
+def _underruns(heard: Heard) -> str:
+    of = f"underruns in {heard.dry} of {several(heard.replies, 'reply')}"
+    if heard.dry:
+        silent, soonest = number(heard.silent), number(heard.soonest)
+        return f"{of}: {heard.underruns} in all, {silent} s of silence, the soonest {soonest} s into a reply"
+    return of if heard.least is None else f"{of}, {number(heard.least)} s of speech lay ready at the least"
+
+
+def _cuts(cuts: Cuts) -> str:
+    said = f"{several(cuts.replies, 'reply')} cut in {several(cuts.turns, 'turn')}, {number(cuts.after)} s into the "
+    said += f"speech at p50; {several(cuts.closed, 'stream')} closed while running; "
+    said += f"{several(cuts.unheard, 'token')} generated for nothing"
+    if cuts.released or cuts.unseen:
+        said += f"; {_released(cuts)}"
+    if cuts.next.rows:
+        said += f"; next prompts: {counts(cuts.next.kinds)}"
+    return said
+
+
+def _released(cuts: Cuts) -> str:
+    said = f"slots free {ms(cuts.release.p50)} ms after a hang-up at p50, {ms(cuts.release.max)} at most"
+    return said + (f", {cuts.unseen} not seen free" if cuts.unseen else "")
+
+
+def _prompts(cuts: Cuts) -> Table:
+    table = grid("prompts", "n", "cache_n", "evaluated", "new", "eval, ms")
+    for name, prompts in (("after a cut", cuts.next), ("others", cuts.others)):
+        figures = (prompts.cache_n, prompts.prompt_n, prompts.new_tokens)
+        table.add_row(name, str(prompts.rows), *map(whole, figures), number(prompts.prompt_ms))
+    return table
+
+
+def _joins(point: Point) -> Table:
+    table = grid(
+        "cold join", "TTFT\ns", "steps\np50", "max", "pre-\ndict", "wait\nms", "hit", "gap\nms", "hit", "tok/s"
+    )
+    for join in _shown(point.joins):
+        table.add_row(
+            f"{join.group} {join.caller}, repeat {join.repeat}",
+            number(join.ttft),
+            whole(join.steps),
+            str(join.most),
+            whole(point.predicted(join)),
+            ms(join.wait),
+            str(join.before),
+            ms(join.gap),
+            str(join.inside),
+            number(join.decode),
+        )
+    return table
+
+
+def _shown(joins: list[Join]) -> list[Join]:
+    if len(joins) <= MOST_JOINS:
+        return joins
+    return sorted(joins, key=lambda join: -(join.ttft or 0.0))[:MOST_JOINS]
+
+
+def _join_notes(point: Point) -> Iterator[str]:
+    if len(point.joins) > MOST_JOINS:
+        yield f"these are the {MOST_JOINS} slowest of {len(point.joins)} cold joins"
+    yield (
+        "while the cold prompt is evaluated, of other callers: steps, the tokens that each gets; wait, the longest for "
+        "a first token; gap, the largest inside a reply; hit, how many had their longest wait there; tok/s, of those "
+        f"who speak (a voice takes {point.voice:g})"
+    )
+
+
+def _extra(found: Requests) -> bool:
+    return found.per_turn != 1.0 or bool(found.misses or found.empty)
+
+
+def _requests(found: Requests) -> str:
+    said = f"{number(found.per_turn)}, {several(found.requests, 'request')} for {several(found.said, 'turn')}"
+    words = (
+        (found.superseded, "request sent too early and taken back", "requests sent too early and taken back"),
+        (found.retries, "retry", "retries"),
+        (found.steps, "tool step", "tool steps"),
+        (found.lost, "turn without a reply", "turns without a reply"),
+        (found.empty, "empty reply", "empty replies"),
+        (found.misses, "tool call without a recorded result", "tool calls without a recorded result"),
+        (found.abandoned, "caller hung up", "callers hung up"),
+    )
+    parts = [f"{n} {one if n == 1 else more}" for n, one, more in words if n]
+    return f"{said}: {', '.join(parts)}" if parts else said

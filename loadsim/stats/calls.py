@@ -1,0 +1,43 @@
+"""How calls ended, from the events that the engine leaves at each call's end."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+Event = dict[str, Any]
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls that have ended, by why: `ended`, `failed`, `hung_up`, `time`.
+
+    `planned`, `said`: turns of those calls, and those of them that got a reply; `failed`: turns that were lost because
+    a call broke off on an error. A turn that was answered at the second try is said.
+    """
+
+    ended: dict[str, int]
+    planned: int
+    said: int
+    failed: int
+
+    @property
+    def error_rate(self) -> float:
+        return self.failed / max(self.planned, 1)
+
+
+def calls(events: Iterable[Event], point: str, group: str | None = None) -> Calls | None:
+    """The calls of a point, or of one of its groups. None: no call's end is recorded, as in runs of old."""
+    found = [
+        event
+        for event in events
+        if event.get("event") == "call" and event.get("point") == point and group in (None, event.get("group"))
+    ]
+    if not found:
+        return None
+    return Calls(
+        ended=dict(Counter(event["why"] for event in found)),
+        planned=sum(event["planned"] for event in found),
+        said=sum(event["said"] for event in found),
+        failed=sum(event["planned"] - event["said"] for event in found if event["why"] == "failed"),
+    )

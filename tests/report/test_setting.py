@@ -1,0 +1,45 @@
+"""What the scenario said at a load point."""
+
+from typing import Any
+
+import pytest
+
+from loadsim.report.setting import setting
+from loadsim.stats.heard import Around
+from tests.report.runs import SPEECH, run_of
+from tests.stats.rows import row
+
+
+def test_swept_values_are_in_it_by_the_grids_order() -> None:
+    scenario: dict[str, Any] = {
+        "callers": {"warm": {"count": 12, "cache": "warm"}, "j": {"cache": "cold"}},
+        "sweep": {"callers.warm.count": [4, 8], "callers.j.cache": ["cold", "warm"]},
+    }
+    names = ("4c", "4w", "8c", "8w")
+    run = run_of(row(), scenario=scenario, points={name: {} for name in names})
+    found = {name: setting(run, name) for name in names}
+    assert [found[name].get("callers.warm.count") for name in names] == [4, 4, 8, 8]
+    assert [found[name].cold for name in names] == [["j"], [], ["j"], []]
+    assert found["8w"].get("callers.warm.cache") == "warm"
+    assert scenario["callers"]["warm"]["count"] == 12  # the run itself is left as it is
+
+
+def test_a_word_in_a_sections_place_is_short_for_by() -> None:
+    swept = SPEECH | {"pace": SPEECH["pace"] | {"by": "at_once"}, "sweep": {"pace": ["at_once", "speech"]}}
+    run = run_of(row(), scenario=swept, points={"a": {}, "b": {}})
+    assert [setting(run, name).paced for name in ("a", "b")] == [False, True]
+    assert setting(run, "b").around == Around(endpointing=0.5, tts=0.15, network=0.11)
+
+
+@pytest.mark.parametrize("scenario", [None, {}, {"callers": {"warm": {"count": 12}}, "voice": None}])
+def test_runs_of_old_tell_less(scenario: dict[str, Any] | None) -> None:
+    found = setting(run_of(row(), scenario=scenario), "p")
+    assert (found.paced, found.cold, found.batches, found.chosen("warm")) == (False, [], None, False)
+    assert found.around == Around()
+    assert found.get("voice.rate") is None
+
+
+def test_the_servers_batches_are_known_of_our_own_only() -> None:
+    scenario = {"server": {"batch": 2048, "ubatch": 512}}
+    assert setting(run_of(row(), scenario=scenario, embedded=True), "p").batches == (2048, 512)
+    assert setting(run_of(row(), scenario=scenario), "p").batches is None

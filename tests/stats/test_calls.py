@@ -1,0 +1,24 @@
+"""How calls ended."""
+
+from loadsim.stats.calls import calls
+from tests.stats.rows import call
+
+
+def test_calls_of_a_point_and_of_a_group() -> None:
+    events = [
+        call(10, 10, "ended"), call(10, 4, "failed"), call(10, 6, "hung_up"), call(10, 7, "time"),
+        call(5, 5, "ended", group="cold"), call(5, 0, "failed", point="q"), {"event": "phase", "point": "p"},
+    ]  # fmt: skip
+    found = calls(events, "p")
+    assert found is not None
+    assert found.ended == {"ended": 2, "failed": 1, "hung_up": 1, "time": 1}
+    assert (found.planned, found.said, found.failed) == (45, 32, 6)
+    assert found.error_rate == 6 / 45
+    group = calls(events, "p", "cold")
+    assert group is not None
+    assert (group.ended, group.planned, group.error_rate) == ({"ended": 1}, 5, 0.0)
+
+
+def test_runs_of_old_tell_nothing_of_calls() -> None:
+    assert calls([{"event": "client", "point": "p"}], "p") is None
+    assert calls([call(1, 1, "ended")], "q") is None
