@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from loadsim.types import RequestRow
+from loadsim.types import Cut, Playout, RequestRow, Spoke
 
 CALLER = {"repeat": 1, "group": "agents", "caller": 3, "turn": 41}
 
@@ -22,7 +22,8 @@ def row(**fields: Any) -> RequestRow:
 
 def rows() -> st.SearchStrategy[RequestRow]:
     """Any row at all."""
-    special = {
+    special: dict[Any, st.SearchStrategy[Any]] = {
+        float: SECONDS,
         float | None: st.none() | SECONDS,
         list[float]: st.lists(SECONDS, max_size=8),
         int: st.integers(0, 2**40),
@@ -30,10 +31,15 @@ def rows() -> st.SearchStrategy[RequestRow]:
         str: TEXT,
         str | None: st.none() | TEXT,
     }
-    fields = {
-        field.name: special.get(field.type, st.from_type(field.type)) for field in msgspec.structs.fields(RequestRow)
-    }
-    return st.builds(RequestRow, **fields)
+
+    def built(kind: Any) -> st.SearchStrategy[Any]:
+        fields = {
+            field.name: special.get(field.type, st.from_type(field.type)) for field in msgspec.structs.fields(kind)
+        }
+        return st.builds(kind, **fields)
+
+    special |= {kind | None: st.none() | built(kind) for kind in (Spoke, Playout, Cut)}
+    return built(RequestRow)
 
 
 WORDS = st.text(string.ascii_letters + string.digits + " ,=/%+;|\n\té漢", max_size=12)

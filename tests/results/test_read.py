@@ -109,7 +109,7 @@ def test_a_row_of_the_wrong_shape_is_named_with_its_field(whole: Path) -> None:
 
 def test_a_row_may_have_fields_that_are_not_known_yet(whole: Path) -> None:
     file = whole / "requests.jsonl"
-    file.write_bytes(file.read_bytes().replace(b'"turn":2', b'"turn":2,"playout":{"a":1}'))
+    file.write_bytes(file.read_bytes().replace(b'"turn":2', b'"turn":2,"aura":{"a":1}'))
     assert [one.turn for one in read(whole).rows] == [1, 2]
 
 
