@@ -115,10 +115,9 @@ class Caller(msgspec.Struct, kw_only=True):
             token_server_ms=[round(ms, 3) for ms in reply.token_ms],
             **labels,
         )
-        if total is not None:
-            self.prompt = total
-            # The last token sampled is not evaluated before another one is asked for.
-            self.held = total + max((predicted_n or 1) - 1, 0)
-        else:
-            self.prompt = self.held = None
+        # Nothing is told of a prompt that was given up before its first token. What is new is still counted from the
+        # last one that is known; what the slot holds is not known any more.
+        self.prompt = self.prompt if total is None else total
+        # The last token sampled is not evaluated before another one is asked for.
+        self.held = None if total is None else total + max((predicted_n or 1) - 1, 0)
         return row

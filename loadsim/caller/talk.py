@@ -10,6 +10,7 @@ import msgspec
 from ..recording.messages import step_messages
 from ..recording.model import Recording
 from ..scenario.model import Scenario
+from ..scenario.retry import RETRIES
 from ..server.api import Reply, Server, Speakable
 from ..types import ChatRequest, Kind, RequestRow, RunStopped, Spoke
 from . import tools
@@ -28,22 +29,6 @@ LOOK_S = 0.02
 
 Why = Literal["ended", "failed", "hung_up", "time"]
 """How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over."""
-
-
-class Attempt(msgspec.Struct, frozen=True):
-    """One of an agent's requests for the same reply: `after` so many seconds, given up where no token comes in
-    `limit`; None: as the scenario's `timeout` says."""
-
-    limit: float | None = None
-    after: float = 0.0
-
-
-RETRIES: dict[str, tuple[Attempt, ...]] = {
-    "none": (Attempt(),),
-    "livekit": (Attempt(10.0), Attempt(10.0, 0.1), Attempt(10.0, 2.0), Attempt(10.0, 2.0)),
-    "pipecat": (Attempt(5.0), Attempt()),
-}
-"""LiveKit Agents 1.8 retries what fails or is late; Pipecat 1.14, if asked to, what is late."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from ..types import BadInput, RunStopped
 
 COMMANDS = {
     "scenario": "Run a scenario and print what its callers met.",
-    "recording": "Look at a recorded call, or check one.",
+    "recording": "Look at a recorded call, check one, or import your own.",
     "report": "Print a finished run's table again.",
 }
 

@@ -115,6 +115,8 @@ def _placed(who: Who) -> str:
         said += f" on {several(who.slots_used, 'slot')}, with {several(who.moves, 'move')} to another one"
     if who.evaluated is None or who.new is None:
         return f"{said}."
+    if who.untold:
+        return f"{said}, and evaluated {who.evaluated:,} prompt tokens or more."
     # Fewer than were new: callers share a beginning, and one found another's in the slot.
     again = max(who.evaluated - who.new, 0)
     return f"{said}, and evaluated {who.evaluated:,} prompt tokens, {f'{again:,}' if again else 'none'} of them again."

@@ -52,7 +52,7 @@ def lanes(run: Run, width: int = 80, view: View = View()) -> RenderableType:
     callers: dict[tuple[str, int], list[Span]] = {}
     for row in rows:
         callers.setdefault((row.group, row.caller), []).extend(spans(row, found.cold, found.around.time_scale))
-    groups = list(dict.fromkeys(row.group for row in rows))
+    groups = found.ordered(row.group for row in rows)
     order = sorted(callers, key=lambda who: (groups.index(who[0]), who[1]))
     shown = order[:MOST_CALLERS]
     names = {who: f"{_short(who[0])} {who[1]}" for who in shown}
@@ -65,7 +65,7 @@ def lanes(run: Run, width: int = 80, view: View = View()) -> RenderableType:
     step = _step((end - start) / max(width - margin, 10))
     count = max(math.ceil((end - start) / step - 1e-6), 1)
     lines = {who: cells(callers[who], origin + start, step, count) for who in shown}
-    title = f"{rows[0].point}, repeat {rows[0].repeat}: seconds since the load began, one character is {step:g} s"
+    title = f"{rows[0].point}, repeat {rows[0].repeat}: seconds of the load, one character is {step:g} s"
     parts = [Text(title, style="bold"), Text(), _row(" " * margin + _axis(start, step, count))]
     parts += [_line(names[who].ljust(margin), line) for who, line in lines.items()]
     if len(order) > len(shown):

@@ -70,6 +70,8 @@ def points(run: Run) -> list[Point]:
 def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
     name = summary.point
     found = setting(run, name)
+    order = found.ordered(who.name for who in summary.load)
+    summary = msgspec.structs.replace(summary, load=sorted(summary.load, key=lambda who: order.index(who.name)))
     rows = {who.name: [row for row in load if row.group == who.name] for who in summary.load}
     return Point(
         summary=summary,

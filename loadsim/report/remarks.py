@@ -34,7 +34,9 @@ def remarks(point: Point) -> Iterator[str]:
         yield from _replies(who)
     for who in summary.load:
         if who.evaluated is not None:
-            yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, of which {who.new:,} were new{_moved(who)}"
+            told = f"; {several(who.untold, 'request')} ended before the server told theirs" if who.untold else ""
+            new = f"of which {who.new:,} were new{told}{_moved(who)}"
+            yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, {new}"
     yield _delivered(point)
 
 

@@ -1,5 +1,6 @@
 """What the scenario said at a load point. Runs of old lack keys: a value that is not there is None."""
 
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -49,6 +50,12 @@ class Setting(msgspec.Struct, frozen=True):
         """-b and -ub; None: another's server, which does not tell."""
         batch, ubatch = self.get("server.batch"), self.get("server.ubatch")
         return (batch, ubatch) if self.embedded and batch and ubatch else None
+
+    def ordered(self, groups: Iterable[str]) -> list[str]:
+        """Groups as the scenario lists them, each once; rows are in the order of their ends, which is chance."""
+        found = list(dict.fromkeys(groups))
+        listed = list(self.get("callers") or {})
+        return sorted(found, key=lambda name: listed.index(name) if name in listed else len(listed) + found.index(name))
 
     def chosen(self, group: str) -> bool:
         """Whether the server chooses the slots of the group."""

@@ -9,15 +9,13 @@ import msgspec
 
 from . import tree
 from .model import Pace, ReplyLength, Scenario, Server
+from .retry import RETRIES
 from .tree import Node, bad
 from .turns import bounds
 from .units import format_duration
 
 EMBEDDED = "embedded"
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
-
-RETRIES = {"livekit": 10, "pipecat": 5}
-"""Seconds without a first token after which an agent asks again."""
 
 _REPLY = "write reply: recorded, {free: 120} or {exactly: 120}"
 SET_BY = {
@@ -108,10 +106,10 @@ def _talking(scenario: Scenario) -> Iterator[Problem]:
         if speculation.eager > pace.endpointing:
             most, got = format_duration(pace.endpointing), format_duration(speculation.eager)
             yield "speculation.eager", f"expected pace.endpointing, which is {most}, at the most; got {got}"
-    after = RETRIES.get(scenario.retry, 0)
+    after = RETRIES[scenario.retry][0].limit or 0.0
     if scenario.timeout.first_token < after:
         got = format_duration(scenario.timeout.first_token)
-        yield "timeout.first_token", f"expected {after} s or more, since {scenario.retry} retries only then; got {got}"
+        yield "timeout.first_token", f"expected {after:g} s or more, since {scenario.retry} retries only then; got {got}"
 
 
 def _settings(server: Server) -> Iterator[Problem]:

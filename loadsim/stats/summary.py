@@ -27,9 +27,9 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     calls, and those whose caller lost patience, after waiting for `gave_up` seconds (p50). `ttft_due` is from the first
     of a request's attempts.
     `total` is tokens/s of all callers while all are speaking, the median over repeats. `prompt`: tokens of whole
-    prompts; `evaluated`, `new`: prompt tokens evaluated in all, and those of them that were new to the call. `pinned`:
-    a slot was asked for. `moves`: how often a turn was served by another slot than the caller's one before it, its warm
-    row's at first.
+    prompts; `evaluated`, `new`: prompt tokens evaluated in all, and those of them that were new to the call, without
+    those of `untold` requests, which ended before the server told. `moves`: how often a turn was served by another slot
+    than the caller's one before it, its warm row's at first.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     prompt: tuple[int, int] | None
     evaluated: int | None
     new: int | None
-    pinned: bool
+    untold: int
     slots_used: int | None
     moves: int | None
     kinds: dict[str, int]
@@ -150,7 +150,7 @@ def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
         prompt=_range(_prompt(row) for row in good),
         evaluated=sum(row.prompt_n or 0 for row in told) if told else None,
         new=sum(row.new_tokens or 0 for row in told) if told else None,
-        pinned=any(row.slot is not None for row in rows),
+        untold=sum(row.cache_n is None and row.sent_s is not None for row in every) if told else 0,
         slots_used=slots_used(rows),
         moves=moves(rows, warm),
         kinds=dict(Counter(row.kind or "unknown" for row in rows if row.outcome in ANSWERED)),

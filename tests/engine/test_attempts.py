@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from loadsim.caller import talk
-from loadsim.caller.talk import Attempt
 from loadsim.recording.model import Pause, Recording
+from loadsim.scenario.retry import RETRIES, Attempt
 from loadsim.types import RequestRow
 from tests.calls import CALL
 from tests.engine.test_pace import SPEECH
@@ -100,9 +99,9 @@ def test_drawn_pauses_come_as_often_as_they_should(tmp_path: Path) -> None:
 
 def some_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """The presets, fifty times faster."""
-    for name, attempts in talk.RETRIES.items():
+    for name, attempts in RETRIES.items():
         quick = tuple(Attempt(a.limit and a.limit / 50, a.after / 50) for a in attempts)
-        monkeypatch.setitem(talk.RETRIES, name, quick)
+        monkeypatch.setitem(RETRIES, name, quick)
 
 
 def turn_three(times: int, fault: Faults) -> Any:
@@ -120,8 +119,8 @@ def turn_three(times: int, fault: Faults) -> Any:
 
 
 def test_livekit_waits_ten_seconds_and_tries_three_times_more() -> None:
-    assert talk.RETRIES["livekit"] == (Attempt(10, 0), Attempt(10, 0.1), Attempt(10, 2), Attempt(10, 2))
-    assert talk.RETRIES["pipecat"] == (Attempt(5, 0), Attempt(None, 0))
+    assert RETRIES["livekit"] == (Attempt(10, 0), Attempt(10, 0.1), Attempt(10, 2), Attempt(10, 2))
+    assert RETRIES["pipecat"] == (Attempt(5, 0), Attempt(None, 0))
 
 
 @pytest.mark.parametrize(

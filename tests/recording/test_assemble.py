@@ -146,3 +146,9 @@ def test_nobody_talks_over_themselves() -> None:
     greeted, moved = settled(Reply("hi", 2, 6), [first])
     assert (greeted[0].caller.start, greeted[0].agent.start, moved) == (2, 6, 1)
     assert greeted[0].backchannels == (Utterance("mhm", 6, 8),)
+
+
+def test_of_murmurs_that_overlap_the_first_stays() -> None:
+    one, other = Utterance("mhm", 6, 8), Utterance("yes", 7, 8.5)
+    found, _ = settled(None, [Turn(Utterance("a", 1, 4), Reply("b", 5, 9), (), (one, other))])
+    assert found[0].backchannels == (one,)

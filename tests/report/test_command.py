@@ -38,7 +38,7 @@ def test_lanes_are_drawn_of_any_run(tmp_path: Path) -> None:
     write(tmp_path, reply(1.0, 1.0, 3.0), reply(4.0, outcome="error", end_s=5.0, turn=6), ended=None)
     done = run(tmp_path, "--lanes", "--from", "1", "--to", "4")
     assert done.exit_code == 0
-    assert "p, repeat 1: seconds since the load began, one character is 0.05 s" in done.output
+    assert "p, repeat 1: seconds of the load, one character is 0.05 s" in done.output
     assert "█" * 40 + "w" * 19 + "E" in done.output
     assert "E request failed" in done.output  # at the very end
     assert "E request failed" not in run(tmp_path, "--lanes", "--to", "3.9").output

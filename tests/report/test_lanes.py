@@ -16,6 +16,7 @@ from tests.stats.rows import cut, playout, reply, spoke
 SAID = spoke(0.0, 2.0)
 RUN = run_of(
     *BOTH,
+    reply(2.0, 8.0, 10.0, group="joiner", kind="cold"),
     # asks at 3 s, first token at 5 s, last at 8 s; heard from 6 to 12 s, dry from 9 to 10 s
     reply(3.0, 2.0, 5.0, spoke=SAID, playout=playout(6.0, 12.0, underruns=1, first_underrun_s=3.0, silent_s=1.0)),
     # taken back from 3 to 4 s, then asked at 5 s; cut at 11 s while it is heard from 8 to 12 s
@@ -23,7 +24,6 @@ RUN = run_of(
     reply(5.0, 2.0, 4.0, caller=1, attempt=1, cut=cut(11.0, 3.0, 4), playout=playout(8.0, 12.0), spoke=spoke(0.0, 4.5)),
     reply(4.0, outcome="error", end_s=9.0, caller=10, error="boom"),
     reply(4.0, outcome="cut", abandoned=True, end_s=8.0, caller=9),
-    reply(2.0, 8.0, 10.0, group="joiner", kind="cold"),
     reply(0.0, 2.0, 4.0, repeat=3),
     reply(50.0, 2.0, 4.0, point="q", repeat=2),
     scenario=SPEECH | {"callers": {"warm": {}, "joiner": {"cache": "cold"}}},

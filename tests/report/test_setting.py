@@ -6,7 +6,7 @@ import pytest
 
 from loadsim.report.setting import setting
 from loadsim.stats.heard import Around
-from tests.report.runs import SPEECH, run_of
+from tests.report.runs import SPEECH, run_of, words
 from tests.stats.rows import row
 
 
@@ -37,6 +37,14 @@ def test_runs_of_old_tell_less(scenario: dict[str, Any] | None) -> None:
     assert (found.paced, found.cold, found.batches, found.chosen("warm")) == (False, [], None, False)
     assert found.around == Around()
     assert found.get("voice.rate") is None
+
+
+def test_groups_stand_as_the_scenario_lists_them() -> None:
+    found = setting(run_of(row(), scenario={"callers": {"warm": {}, "joiner": {}}}), "p")
+    assert found.ordered(["joiner", "z", "warm", "a", "joiner"]) == ["warm", "joiner", "z", "a"]
+    assert setting(run_of(row()), "p").ordered(["b", "a"]) == ["b", "a"]
+    text = words(run_of(row(group="joiner"), row(), scenario=found.scenario))
+    assert text.index("1 warm caller hears") < text.index("1 joiner caller hears")
 
 
 def test_the_servers_batches_are_known_of_our_own_only() -> None:

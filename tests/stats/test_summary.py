@@ -125,7 +125,7 @@ def test_the_total_of_a_part_is_not_passed_off_as_all() -> None:
 
 def test_a_server_that_tells_no_cache_leaves_what_was_evaluated_blank() -> None:
     (load,) = summarize([row(cache_n=None, new_tokens=None, kind=None, planned=None)])[0].load
-    assert (load.evaluated, load.new) == (None, None)
+    assert (load.evaluated, load.new, load.untold) == (None, None, 0)
 
 
 def test_a_missing_value_is_missing_and_not_zero() -> None:
@@ -137,7 +137,11 @@ def test_a_missing_value_is_missing_and_not_zero() -> None:
 
 def test_tokens_evaluated_and_those_of_them_that_were_new() -> None:
     (load,) = summarize([row(prompt_n=260, new_tokens=60), row(caller=1)])[0].load
-    assert (load.evaluated, load.new) == (320, 120)
+    assert (load.evaluated, load.new, load.untold) == (320, 120, 0)
+    hidden = {"cache_n": None, "prompt_n": None, "new_tokens": None}
+    rows = [row(), row(outcome="superseded", **hidden), row(outcome="error", sent_s=None, **hidden)]
+    (load,) = summarize(rows)[0].load
+    assert (load.evaluated, load.new, load.untold) == (60, 60, 1)
 
 
 def test_slots_and_moves_of_callers_that_the_server_places() -> None:
