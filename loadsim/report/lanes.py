@@ -71,7 +71,7 @@ def lanes(run: Run, width: int = 80, view: View = View()) -> RenderableType:
     if len(order) > len(shown):
         parts.append(Text(f"these are the first {MOST_CALLERS} of {several(len(order), 'caller')}"))
     used = {state for line in lines.values() for state in line}
-    note = Text("of the states within one step the gravest is shown")
+    note = Text("one character shows what went wrong in its time, else what filled most of it")
     return Group(*parts, Text(), *map(Text, _legend(used, width)), note)
 
 

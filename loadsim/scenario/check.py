@@ -109,7 +109,8 @@ def _talking(scenario: Scenario) -> Iterator[Problem]:
     after = RETRIES[scenario.retry][0].limit or 0.0
     if scenario.timeout.first_token < after:
         got = format_duration(scenario.timeout.first_token)
-        yield "timeout.first_token", f"expected {after:g} s or more, since {scenario.retry} retries only then; got {got}"
+        why = f"since {scenario.retry} retries only then"
+        yield "timeout.first_token", f"expected {after:g} s or more, {why}; got {got}"
 
 
 def _settings(server: Server) -> Iterator[Problem]:

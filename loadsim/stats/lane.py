@@ -11,7 +11,7 @@ from .headline import failed
 
 
 class State(IntEnum):
-    """What a moment was, the least important first: of those that share a step of time, the greatest is shown."""
+    """What a moment was, the least grave first. From JOIN on something went wrong, and is shown however short it was."""
 
     NOTHING = 0
     CALLER = 1
@@ -77,16 +77,27 @@ def spans(row: RequestRow, cold: Collection[str] = (), scale: float = 1.0) -> li
 
 
 def cells(found: Iterable[Span], start: float, step: float, count: int) -> list[State]:
-    """The most important state of each of `count` steps of `step` seconds from `start` on.
+    """The state of each of `count` steps of `step` seconds from `start` on: the gravest of those that went wrong, else
+    the one that fills most of it.
 
     A span fills the steps that it lies in for longer than a hair; a moment fills one, the last step at its end too.
     """
-    line = [State.NOTHING] * count
+    wrong = [State.NOTHING] * count
+    fills = [dict[State, float]() for _ in range(count)]
     for span in found:
         first = math.floor((span.start - start) / step + 1e-6)
         if span.start == span.end and (span.start - start) / step < count + 1e-6:
             first = min(first, count - 1)
         last = max(math.ceil((span.end - start) / step - 1e-6) - 1, first)
         for i in range(max(first, 0), min(last, count - 1) + 1):
-            line[i] = max(line[i], span.state)
-    return line
+            if span.state >= State.JOIN:
+                wrong[i] = max(wrong[i], span.state)
+            else:
+                begin = start + i * step
+                share = min(span.end, begin + step) - max(span.start, begin)
+                fills[i][span.state] = fills[i].get(span.state, 0.0) + share
+    return [grave or _longest(fill) for grave, fill in zip(wrong, fills, strict=True)]
+
+
+def _longest(fill: dict[State, float]) -> State:
+    return max(fill, key=lambda state: (fill[state], state), default=State.NOTHING)

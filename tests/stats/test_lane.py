@@ -75,7 +75,7 @@ def test_what_was_never_sent_has_no_span() -> None:
     assert spans(reply(10.0, sent_s=None, end_s=None, outcome="error")) == []
 
 
-def test_the_gravest_state_of_a_step_is_shown() -> None:
+def test_a_step_shows_what_went_wrong_or_what_fills_most_of_it() -> None:
     line = [
         Span(0.0, 2.0, State.CALLER),
         Span(2.0, 2.5, State.PAUSE),
@@ -84,12 +84,14 @@ def test_the_gravest_state_of_a_step_is_shown() -> None:
         Span(4.0, 4.0, State.BARGE_IN),
         Span(4.2, 4.4, State.ERROR),
     ]
-    caller, wait, speaks, cuts = State.CALLER, State.WAIT, State.SPEAKS, State.BARGE_IN
-    assert cells(line, 0.0, 1.0, 7) == [caller, caller, wait, speaks, cuts, State.NOTHING, State.NOTHING]
-    assert cells(line, 1.5, 1.0, 2) == [State.PAUSE, wait]  # what only touches a step is not in it
+    caller, pause, speaks, cuts = State.CALLER, State.PAUSE, State.SPEAKS, State.BARGE_IN
+    assert cells(line, 0.0, 1.0, 7) == [caller, caller, pause, speaks, cuts, State.NOTHING, State.NOTHING]
+    assert cells(line, 1.5, 1.0, 2) == [pause, speaks]  # of two as long the graver
+    assert cells(line, 2.45, 0.15, 1) == [State.WAIT]
+    assert cells(line, 1.0, 1.0, 1) == [caller]  # what only touches a step is not in it
     assert cells(line, 0.0, 10.0, 1) == [cuts]
-    assert cells(line, 2.0, 1.0, 2) == [wait, cuts]  # at the very end
-    assert cells(line, 2.0, 0.9, 2) == [wait, speaks]  # after it
+    assert cells(line, 2.0, 1.0, 2) == [pause, cuts]  # at the very end
+    assert cells(line, 2.0, 0.9, 2) == [pause, speaks]  # after it
     assert cells([Span(4.0, 5.0, speaks)], 2.0, 1.0, 2) == [State.NOTHING] * 2
 
 

@@ -240,7 +240,7 @@ def test_errors_are_counted_by_turns_where_calls_tell_them() -> None:
         call(9, 0, "failed", point="q"), {"event": "client", "point": "p"},
     ]  # fmt: skip
     point = summarize(rows, events)[0]
-    assert point.error_rate == pytest.approx(7 / 40)
+    assert point.error_rate == pytest.approx(7 / 39)
     assert point.by_turns
     assert not point.holds
     # who was answered at the second try lost nothing
