@@ -234,7 +234,7 @@ def test_errors_are_counted_by_turns_where_calls_tell_them() -> None:
     rows = [row(caller=i) for i in range(19)] + [row(caller=19, outcome="error", error="boom")]
     assert summarize(rows)[0].error_rate == pytest.approx(1 / 20)
     assert not summarize(rows)[0].by_turns
-    # 40 turns planned, 7 of them lost with a call that broke off; those of the caller who hung up are no errors
+    # 39 turns planned, 7 of them lost with a call that broke off; those of the caller who hung up are no errors
     events = [
         call(10, 10, "ended"), call(10, 3, "failed"), call(10, 4, "hung_up"), call(10, 9, "time", group="b"),
         call(9, 0, "failed", point="q"), {"event": "client", "point": "p"},
