@@ -139,7 +139,8 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     `token_s`: arrival of each token after `sent_s`; `token_server_ms`: the server's own clock for the same tokens.
     `number`: the baseline's reply number, from 0; the first is dropped. `step`: the tool step within a turn, from 0.
     `slot`: the slot asked for; `served`: the slot that the server used, where it tells.
-    `new_tokens`: prompt tokens really new to the slot; `planned`: the prompt was to its slot what the scenario planned.
+    `new_tokens`: by how many the prompt is longer than the caller's last one, at first all; a slot that holds the reply
+    between them evaluates fewer. `planned`: the prompt was to its slot what the scenario planned.
     `call`: the caller's calls so far, from 0; `attempt`: requests for the same step before this one. `abandoned`: the
     caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
     it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply

@@ -35,7 +35,7 @@ def remarks(point: Point) -> Iterator[str]:
     for who in summary.load:
         if who.evaluated is not None:
             told = f"; {several(who.untold, 'request')} ended before the server told theirs" if who.untold else ""
-            new = f"of which {who.new:,} were new{told}{_moved(who)}"
+            new = f"the prompts grew by {who.new:,}{told}{_moved(who)}"
             yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, {new}"
     yield _delivered(point)
 

@@ -11,7 +11,7 @@ from .headline import failed
 
 
 class State(IntEnum):
-    """What a moment was, the least grave first. From JOIN on something went wrong, and is shown however short it was."""
+    """What a moment was, the least grave first. From JOIN on something went wrong, and shows however short it was."""
 
     NOTHING = 0
     CALLER = 1

@@ -27,8 +27,8 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     calls, and those whose caller lost patience, after waiting for `gave_up` seconds (p50). `ttft_due` is from the first
     of a request's attempts.
     `total` is tokens/s of all callers while all are speaking, the median over repeats. `prompt`: tokens of whole
-    prompts; `evaluated`, `new`: prompt tokens evaluated in all, and those of them that were new to the call, without
-    those of `untold` requests, which ended before the server told. `moves`: how often a turn was served by another slot
+    prompts; `evaluated`, `new`: prompt tokens evaluated in all, and by how many the prompts grew, without those of
+    `untold` requests, which ended before the server told. `moves`: how often a turn was served by another slot
     than the caller's one before it, its warm row's at first.
     """
 

@@ -84,7 +84,7 @@ def test_callers_whom_the_server_places() -> None:
     assert "evaluated 60 prompt tokens, none of them again." in words(run_of(row(), scenario=scenario))
     lost = row(cache_n=None, outcome="superseded", turn=4)
     text = words(run_of(row(), lost, scenario=scenario))
-    assert "60 prompt tokens evaluated, of which 60 were new; 1 request ended before the server told theirs" in text
+    assert "60 prompt tokens evaluated, the prompts grew by 60; 1 request ended before the server told theirs" in text
     assert "and evaluated 60 prompt tokens or more. 1 warm" in text
     assert "server told" not in words(run_of(row(), scenario=scenario))
     dumb = row(served=None, cache_n=None)
