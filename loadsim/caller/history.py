@@ -11,11 +11,18 @@ import msgspec
 
 from ..recording.messages import Message, answer_messages, as_json, opening_messages, prompt_messages, step_messages
 from ..recording.model import Recording, Reply, ToolCall, Utterance
+from ..types import Heard
+from .cuts import retranscribe
 
 SALT_DIGITS = 8
 
 Wording = Callable[[str], str]
 """How an agent's text stands in the history."""
+
+
+def wording(heard: Heard) -> Wording | None:
+    """How a whole reply stands in the history, if not as it is."""
+    return retranscribe if heard == "retranscribed" else None
 
 
 def salt(*key: object) -> str:

@@ -2,99 +2,30 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 import msgspec
 
 from ..recording.messages import step_messages
 from ..recording.model import Recording
-from ..scenario.model import Scenario
 from ..scenario.retry import RETRIES
-from ..server.api import Reply, Server, Speakable
-from ..types import ChatRequest, Kind, RequestRow, RunStopped, Spoke
+from ..server.api import Reply, Speakable
+from ..types import ChatRequest, Kind, RequestRow, Spoke
 from . import tools
-from .call import Caller, Emit, never
-from .cuts import kept, retranscribe
-from .history import History, Lines, lines
+from .call import Caller, never
+from .cuts import kept
+from .history import History, Lines, lines, wording
+from .line import TOKENS_PER_WORD, Line
 from .listener import Listener, heard_share, silent_at
 from .pace import Length, Manner, manner
-from .speech import first_chunk
+from .release import watch
 
 AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
 ANY: frozenset[Kind] = frozenset()
-TOKENS_PER_WORD = 1.4  # of English, where nobody counts
-RELEASED_WITHIN_S = 10.0
-LOOK_S = 0.02
 
 Why = Literal["ended", "failed", "hung_up", "time"]
 """How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over."""
-
-
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """What all calls of a load point have in common.
-
-    `tokens`: those of recorded texts, as far as the server counts; `max_tokens`: of a reply, by its recorded text.
-    `until`: loop time from which no turn begins. `labels`: the rows' point and repeat. `spawn` runs a coroutine beside
-    the call, `note` writes an event.
-    """
-
-    server: Server
-    scenario: Scenario
-    origin: float
-    emit: Emit
-    note: Callable[..., None]
-    spawn: Callable[[Coroutine[Any, Any, None]], object]
-    tokens: Mapping[str, int]
-    max_tokens: Callable[[str], int]
-    until: float | None = None
-    labels: dict[str, Any] = {}
-
-    def rate(self, text: str) -> float:
-        """The voice's tokens/s for a reply of about this text."""
-        voice = self.scenario.voice.rate
-        if voice.unit == "tokens/s":
-            return voice.value
-        words = max(len(text.split()), 1)
-        return voice.value / 60 * self.tokens.get(text, words * TOKENS_PER_WORD) / words
-
-    def wording(self) -> Callable[[str], str] | None:
-        """How the agent's replies stand in the history, if not as they are."""
-        return retranscribe if self.scenario.barge_in.heard == "retranscribed" else None
-
-    def request(
-        self, recording: Recording, messages: list[dict[str, Any]], recorded: str, slot: int | None, due: float | None
-    ) -> ChatRequest:
-        """A request for a reply such as the recorded one."""
-        reply = self.scenario.reply
-        return ChatRequest(
-            messages=messages,
-            tools=recording.tools,
-            max_tokens=self.max_tokens(recorded),
-            ignore_eos=reply == "recorded" or reply.exactly is not None,
-            slot=slot,
-            due=due,
-            fields=self.scenario.request,
-        )
-
-    def listener(self, recorded: str) -> Listener:
-        """Somebody who hears a reply such as the recorded one to its end."""
-        voice = self.scenario.voice
-        return Listener(rate=self.rate(recorded), delay=voice.tts + voice.network, chunk=self._chunk(recorded))
-
-    def speakable(self, chunk: int | None) -> Speakable:
-        """Whether the voice can begin: after `chunk` tokens; None: the reply's own text tells."""
-        if chunk is not None:
-            return lambda _, tokens: tokens >= chunk
-        rule = self.scenario.voice.chunk
-        return lambda text, _: first_chunk(rule, text) is not None
-
-    def _chunk(self, recorded: str) -> int | None:
-        """Tokens of a recorded reply's first speakable chunk."""
-        if self.scenario.reply != "recorded" or self.scenario.history == "conversation":
-            return None
-        end = first_chunk(self.scenario.voice.chunk, recorded, whole=True)
-        return None if end is None else self.tokens.get(recorded[:end])
 
 
 class Call:
@@ -132,7 +63,7 @@ class Call:
         self._chance = chance
         self._expects = expects
         self._planned = bool(expects)
-        self._history = History(recording, turns[0], opening, line.wording())
+        self._history = History(recording, turns[0], opening, wording(line.scenario.barge_in.heard))
         self._results = tools.results(recording) if line.scenario.history == "conversation" else {}
         self._cut_in = False
         self._cut_tokens: int | None = None
@@ -335,30 +266,8 @@ class Call:
         self.rows.append(row)
         closed = row.finish is None and row.outcome in ("cut", "superseded", "timeout")
         if closed and request.slot is not None and row.sent_s is not None and reply.ended.t is not None:
-            line.spawn(self._watch(request.slot, reply.ended.t, row))
+            line.spawn(watch(line, request.slot, reply.ended.t, row))
         return row, reply
-
-    async def _watch(self, slot: int, since: float, row: RequestRow) -> None:
-        """Note how long a slot goes on after its stream was closed."""
-        line, now = self._line, asyncio.get_running_loop().time
-        task: Any = None
-        after: float | None = None
-        while after is None and now() - since < RELEASED_WITHIN_S:
-            try:
-                slots = await line.server.slots()
-            except RunStopped:
-                return  # the server's end is told by the requests themselves
-            found = next((entry for entry in slots or [] if entry.get("id") == slot), None)
-            if found is None:
-                return
-            task = found.get("id_task") if task is None else task
-            # Another task in the slot means that the one we left is gone.
-            if not found.get("is_processing") or found.get("id_task") != task:
-                after = round(now() - since, 6)
-            else:
-                await asyncio.sleep(LOOK_S)
-        who = {"group": row.group, "caller": row.caller, "call": row.call, "turn": row.turn}
-        line.note("released", **line.labels, **who, after_s=after)
 
     # -- the reply's words
 

@@ -10,7 +10,8 @@ import msgspec
 
 from ..caller.call import Caller
 from ..caller.history import asks, lines, salt, warm_prompt
-from ..caller.talk import ANY, Call, Line
+from ..caller.line import Line
+from ..caller.talk import ANY, Call
 from ..recording.model import Recording
 from ..server.api import Reply, Server
 from ..telemetry.lag import Lag

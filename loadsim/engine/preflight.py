@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ..caller.cuts import retranscribe
-from ..caller.history import SALT_DIGITS, Ask, Wording, asks, cold_system, salt, warm_prompt
+from ..caller.history import SALT_DIGITS, Ask, Wording, asks, cold_system, salt, warm_prompt, wording
 from ..caller.speech import first_chunk
 from ..caller.talk import AFTER_REPLY
 from ..recording.messages import Message
@@ -66,7 +65,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wording(self) -> Wording | None:
-        return _wording(self.scenario)
+        return wording(self.scenario.barge_in.heard)
 
     @property
     def slots(self) -> list[int]:
@@ -104,9 +103,13 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
         name: [(recordings[call], _said(name, group, recordings[call], scenario)) for call in calls(group, scenario)]
         for name, group in scenario.callers.items()
     }
+    said_as = wording(scenario.barge_in.heard)
     scripts = {
         name: tuple(
-            [await _script(server, call, scenario.callers[name], script, _wording(scenario)) for call, script in found]
+            [
+                await _script(server, call, scenario.callers[name], script, wording(scenario.barge_in.heard))
+                for call, script in found
+            ]
         )
         for name, found in said.items()
     }
@@ -148,10 +151,6 @@ def _alone(scenario: Scenario) -> str:
     return next(warm, next(iter(scenario.callers)))
 
 
-def _wording(scenario: Scenario) -> Wording | None:
-    return retranscribe if scenario.barge_in.heard == "retranscribed" else None
-
-
 def _max_tokens(scenario: Scenario, tokens: dict[str, int], reply: str) -> int:
     rule = scenario.reply
     return tokens[reply] if rule == "recorded" else rule.free or rule.exactly or 1
@@ -164,11 +163,11 @@ def _said(name: str, group: Group, recording: Recording, scenario: Scenario) -> 
     except ValueError as error:
         raise BadInput(f"callers.{name}.turns: {error}") from None
     opening = salt(name) if group.cache == "cold" else None
-    return list(asks(recording, turns, lambda turn: salt(name, turn), opening, _wording(scenario)))
+    return list(asks(recording, turns, lambda turn: salt(name, turn), opening, wording(scenario.barge_in.heard)))
 
 
 async def _script(
-    server: Server, recording: Recording, group: Group, said: list[Ask], wording: Wording | None
+    server: Server, recording: Recording, group: Group, said: list[Ask], said_as: Wording | None
 ) -> Script:
     first = await prompt_tokens(server, said[0].messages, recording.tools)
     longest = await prompt_tokens(server, said[-1].messages, recording.tools)
@@ -176,7 +175,7 @@ async def _script(
     warm: list[int] | None = []
     expects: frozenset[Kind] = frozenset({"cold"})
     if group.cache == "warm":
-        warm = await prompt_tokens(server, warm_prompt(recording, turns[0], wording), recording.tools)
+        warm = await prompt_tokens(server, warm_prompt(recording, turns[0], said_as), recording.tools)
         whole = warm is None or first is None or first[: len(warm)] == warm
         # A template may write the end of a prompt differently once the reply stands behind it.
         expects = frozenset({"extension"}) if whole else frozenset({"extension", "rewind"})

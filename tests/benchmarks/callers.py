@@ -7,7 +7,7 @@ few callers are quicker by `time_scale`, so that each row has its 100 requests i
 Measured is the load alone, without the warming of slots:
 - sent - due: how late a request left, which is what a server is asked at the wrong time by;
 - loop late: how late the event loop came, asked every 5 ms; where its longest is as long as a request's, the machine
-  or the program stood still, and no timer was missed;
+  or the program stood still, and no timer of ours was set too late;
 - CPU: the engine process's share of one core;
 - RSS: its peak, from its start to the run's end.
 Exit code 1 if a row misses a limit, or a request fails.
@@ -179,7 +179,8 @@ def line(row: Row) -> str:
     limits = LIMITS.get(row.callers, Limits(float("nan")))
     return (
         f"{row.callers:7}{row.requests:9}{row.failed:8}{row.late_p50:11.2f} /{row.late_p99:7.2f} /{row.late_max:7.2f}"
-        f"{limits.late_p99_ms:10g}{row.loop_p99:8.2f} /{row.loop_max:7.2f}{row.cpu:9.3f}{row.rss_mb:6.0f}{limits.rss_mb or '':>7}"
+        f"{limits.late_p99_ms:10g}{row.loop_p99:8.2f} /{row.loop_max:7.2f}{row.cpu:9.3f}"
+        f"{row.rss_mb:6.0f}{limits.rss_mb or '':>7}"
     )
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from loadsim.caller.call import Caller
-from loadsim.caller.talk import ANY, Call, Line
+from loadsim.caller.line import Line
+from loadsim.caller.talk import ANY, Call
 from loadsim.recording.model import Recording
 from loadsim.scenario.load import restore
 from loadsim.server.api import Reply, Speakable
