@@ -105,12 +105,7 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
     }
     said_as = wording(scenario.barge_in.heard)
     scripts = {
-        name: tuple(
-            [
-                await _script(server, call, scenario.callers[name], script, wording(scenario.barge_in.heard))
-                for call, script in found
-            ]
-        )
+        name: tuple([await _script(server, call, scenario.callers[name], script, said_as) for call, script in found])
         for name, found in said.items()
     }
     # Alone, one warm caller says the first warm group's first turn; beside cold callers only, the first of theirs that
