@@ -65,6 +65,7 @@ class Call:
         self._planned = bool(expects)
         self._history = History(recording, turns[0], opening, wording(line.scenario.barge_in.heard))
         self._results = tools.results(recording) if line.scenario.history == "conversation" else {}
+        self._answered = False  # somebody has spoken whom the caller can answer
         self._cut_in = False
         self._cut_tokens: int | None = None
 
@@ -107,8 +108,8 @@ class Call:
             self._chance(turn.number),
         )
         if scenario.pace.by == "at_once":
-            begins = max(self._due + self._every, self._free, now() if self.rows else 0.0)
-        elif self._cut_in or not self.rows:
+            begins = max(self._due + self._every, self._free, now() if self._answered else 0.0)
+        elif self._cut_in or not self._answered:
             begins = self._free
         else:
             begins = max(self._free + does.gap / scenario.pace.time_scale, now())
@@ -137,7 +138,7 @@ class Call:
                 break
             self._history.tools(called)
         self._free = now() if scenario.pace.by == "at_once" else silent_at(row, self._line.origin, now())
-        self._cut_in = row.cut is not None
+        self._answered, self._cut_in = True, row.cut is not None
         self._cut_tokens = row.cut.unheard if row.cut else None
         self._history.agent(self._in_history(turn, row, reply))
         return None
@@ -161,7 +162,7 @@ class Call:
         return Spoke(
             start_s=round(begins - origin, 6),
             end_s=round(ends - origin, 6),
-            gap=round(does.gap, 6) if self.rows and not self._cut_in else None,
+            gap=round(does.gap, 6) if self._answered and not self._cut_in else None,
             seconds=round(seconds, 6),
             pauses=round(paused, 6),
         )

@@ -55,6 +55,7 @@ def test_a_request_at_a_pause_is_given_up_and_sent_again_with_the_longer_text(tm
     assert said[1].startswith("Tell me more. ")
     assert not any(message["content"] == "Tell me" for message in chats(truth)[-1]["messages"])
     assert third.planned
+    assert (early.spoke.gap, third.spoke.gap) == (None, None)  # the call's first words follow nobody's
 
 
 def test_an_early_request_that_is_kept_is_not_heard_before_the_turn_has_ended(tmp_path: Path) -> None:
