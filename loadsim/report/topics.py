@@ -74,8 +74,8 @@ def _assumed(around: Around, measured: bool) -> str:
 def _underruns(heard: Heard) -> str:
     of = f"underruns in {heard.dry} of {several(heard.replies, 'reply')}"
     if heard.dry:
-        silent, soonest = number(heard.silent), number(heard.soonest)
-        return f"{of}: {heard.underruns} in all, {silent} s of silence, the soonest {soonest} s into a reply"
+        soonest = "" if heard.soonest is None else f", the soonest {number(heard.soonest)} s into a reply"
+        return f"{of}: {heard.underruns} in all, {number(heard.silent)} s of silence{soonest}"
     return of if heard.least is None else f"{of}, {number(heard.least)} s of speech lay ready at the least"
 
 

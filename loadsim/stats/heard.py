@@ -7,6 +7,9 @@ from .headline import Turn, in_headline, turn_of
 from .spread import Spread, known, since, spread
 
 
+DRAGS_S = 0.2  # of silence in all, in waits too short to be underruns: a server a little slower than the voice
+
+
 class Around(msgspec.Struct, frozen=True, kw_only=True):
     """What stands around the server's time between the caller's last word and the agent's first; seconds.
 
@@ -24,7 +27,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 
     ttfs: sent to the first speakable chunk. voice: from the caller's last word to the agent's first; `measured` on the
     run's clock, or else estimated as endpointing + TTFS + TTS + network. replies: those with a voice; `dry` of them ran
-    out of speech, `underruns` times in all, for `silent` seconds in all, the soonest after `soonest` seconds of speech;
+    out of speech, or dragged for want of it, `underruns` times in all, for `silent` seconds in all, the soonest after `soonest` seconds of speech;
     least: the least speech that lay ready while tokens were still to come. paused: seconds of silence by false
     interruptions, in `pauses` replies.
     """
@@ -53,7 +56,7 @@ def heard(rows: list[RequestRow], around: Around) -> Heard:
         voice=spread(told or _estimate(ttfs, around)),
         measured=bool(told),
         replies=len(spoken),
-        dry=sum(playout.underruns > 0 for playout in spoken),
+        dry=sum(playout.underruns > 0 or playout.silent_s >= DRAGS_S for playout in spoken),
         underruns=sum(playout.underruns for playout in spoken),
         silent=sum(playout.silent_s for playout in spoken),
         soonest=min(known(playout.first_underrun_s for playout in spoken), default=None),

@@ -62,3 +62,14 @@ def test_silence_inside_replies() -> None:
     assert (found.pauses, found.paused) == (1, 2.0)
     calm = heard([row(playout=playout(10.5, 12.0))], AROUND)
     assert (calm.dry, calm.soonest, calm.least) == (0, None, None)
+
+
+def test_a_voice_that_drags_is_not_heard_whole() -> None:
+    """A server at 4.2 tokens/s starves a voice of 4.5 by 16 ms a token: no underrun, and soon a second of silence."""
+    rows = [
+        row(playout=playout(10.5, 20.0, silent_s=0.9)),
+        row(turn=6, playout=playout(10.5, 14.0, silent_s=0.1)),
+    ]
+    found = heard(rows, AROUND)
+    assert (found.dry, found.underruns, found.soonest) == (1, 0, None)
+    assert found.silent == pytest.approx(1.0)
