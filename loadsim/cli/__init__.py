@@ -9,6 +9,7 @@ from .. import __version__
 from ..types import BadInput, RunStopped
 
 COMMANDS = {
+    "doctor": "Ask a server whether it is ready for a load, and what would mend it.",
     "scenario": "Run a scenario and print what its callers met.",
     "recording": "Look at a recorded call, check one, or import your own.",
     "report": "Print a finished run's table again.",
