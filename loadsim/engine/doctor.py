@@ -155,7 +155,7 @@ def _common(one: list[int], other: list[int]) -> int:
 async def _trials(server: HttpServer, info: ServerInfo, scenario: Scenario) -> Trials:
     """See `Trials`. A reply of one token leaves its slot with the prompt alone, so that what follows is exact."""
     fillers = min(FILLERS, (info.context or 1 << 20) // CONTEXT_PER_FILLER)
-    found: dict[str, Asked] = {}
+    found: dict[str, Any] = {}
 
     async def ask(name: str, messages: list[Message], slot: int | None) -> None:
         found[name] = asked = await _ask(server, scenario, messages, slot)
@@ -177,7 +177,8 @@ async def _trials(server: HttpServer, info: ServerInfo, scenario: Scenario) -> T
             await ask("other", [one[0], {"role": "user", "content": "This is about a parcel."}], None)
     except RunStopped as stopped:
         return Trials(broke=str(stopped))
-    return Trials(**{name: found.get(name) for name in ("cold", "repeat", "extension", "edit", "back", "one", "other")})
+    found.pop("elsewhere", None)
+    return Trials(**found)
 
 
 def _call(fillers: int, words: str) -> list[Message]:

@@ -337,7 +337,7 @@ def _chosen(facts: Facts) -> Iterator[Finding]:
             "a slot is chosen by likeness: between two turns another caller with the same system prompt takes it, even "
         )
         why += "while slots are empty, and the call is evaluated again"
-        mend = "the agent sends id_slot, one per call; or a higher -sps, such as 0.9"
+        mend = "the agent sends id_slot, one per call; -sps helps where it lies above what two calls share"
         mend += " (this scenario pins its callers)" if facts.pinned else ""
         yield Finding("warning", f"two callers who pin nothing both get slot {one.slot}", why, mend)
 
@@ -387,7 +387,7 @@ def _clock(step: float) -> Finding:
 
 def _loop(lag: LagReport) -> Finding:
     late = lag.lag_p99_ms or 0.0
-    what = f"the event loop is {late:.2f} ms late at p99 while idle, GC pauses {lag.gc_longest_ms:g} ms at most"
+    what = f"the idle event loop is {late:.3g} ms late at p99; GC pauses {lag.gc_longest_ms:.3g} ms at most"
     if late <= LATE_MS and lag.gc_longest_ms <= PAUSE_MS:
         return Finding("ok", what)
     why = "figures hold this machine's own delay"
