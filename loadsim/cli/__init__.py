@@ -9,8 +9,8 @@ from .. import __version__
 from ..types import BadInput, RunStopped
 
 COMMANDS = {
-    "doctor": "Ask a server whether it is ready for a load, and what would mend it.",
     "scenario": "Run a scenario and print what its callers met.",
+    "doctor": "Say whether a server is ready for a load, and what it lacks.",
     "recording": "Look at a recorded call, check one, or import your own.",
     "report": "Print a finished run's table again.",
 }

@@ -66,14 +66,15 @@ async def _examine(
     told = msgspec.structs.replace(facts, info=info, round_trip_s=trip, busy=await _busy(server))
     if info.slots is not None:
         told = msgspec.structs.replace(told, metrics=await server.metrics() is not None)
+    told = msgspec.structs.replace(told, template=await _template(server, recordings[scenario.recording]))
     try:
         check_server(info, scenario)
-        if info.slots is not None:
+        # A call that cannot be rendered cannot be counted either; that is one fault, not two.
+        if info.slots is not None and told.template.error is None:
             prompt, reply = await _longest(server, info, scenario, recordings, facts.callers)
             told = msgspec.structs.replace(told, prompt=prompt, reply=reply)
     except BadInput as misfit:
         told = msgspec.structs.replace(told, misfit=str(misfit))
-    told = msgspec.structs.replace(told, template=await _template(server, recordings[scenario.recording]))
     hello = await _ask(server, scenario, [{"role": "user", "content": "Hello, who is there?"}], tokens=16)
     told = msgspec.structs.replace(told, hello=hello)
     if hello.first_s is None:

@@ -130,7 +130,9 @@ def verdict(facts: Facts, found: list[Finding]) -> str:
 def _server(facts: Facts) -> Iterator[Finding]:
     info = facts.info
     if facts.unreached is not None:
-        yield Finding("bad", line(facts.unreached), "nothing else can be asked", "start the server, or mend --url")
+        yield Finding(
+            "bad", line(facts.unreached), "nothing else can be asked", "start the server, let it load, or mend --url"
+        )
         return
     if facts.refused is not None or info is None:
         yield _key(facts.refused or "the server does not say what it is")
@@ -288,11 +290,10 @@ def _caches(facts: Facts) -> Iterator[Finding]:
 
 
 def _cache(repeat: Asked, extension: Asked, cold: Asked) -> Finding:
-    if cold.size - (repeat.cache_n or 0) <= FULL_HIT:
-        return Finding(
-            "ok", f"the prompt cache is on: sent twice, {repeat.cache_n:,} of {repeat.size:,} tokens from it"
-        )
-    return Finding("ok", f"the prompt cache is on: {extension.cache_n:,} of {extension.size:,} tokens of an extension")
+    how, asked = "sent twice, it gives", repeat
+    if cold.size - (repeat.cache_n or 0) > FULL_HIT:
+        how, asked = "an extension finds", extension
+    return Finding("ok", f"the prompt cache is on: {how} {asked.cache_n or 0:,} of {asked.size:,} tokens")
 
 
 def _checkpoints(edit: Asked, cold: Asked) -> Finding:
