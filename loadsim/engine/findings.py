@@ -92,13 +92,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     callers: the most that the scenario has at a time; `pinned`: their slots are asked for by number. prompt, reply:
     tokens of its longest ones. unreached: why there is no server to ask; refused: it wants another key; misfit: why the
-    scenario cannot run on it. busy: slots that somebody used before the doctor came. limit_s: how long a first token
-    was waited for.
+    scenario cannot run on it. busy: slots that somebody used before the doctor came.
     """
 
     callers: int
     pinned: bool
-    limit_s: float
     client: Client
     unreached: str | None = None
     refused: str | None = None
@@ -163,13 +161,15 @@ def _key(said: str) -> Finding:
 
 
 def _reached(facts: Facts) -> Finding:
-    trip = "" if facts.round_trip_s is None else f" in {facts.round_trip_s * 1e3:.1f} ms there and back"
-    return Finding("ok", f"reached{trip}, connection and all")
+    trip = "" if facts.round_trip_s is None else f" in {facts.round_trip_s * 1e3:.1f} ms"
+    # A plain server may ask for the key on its chat route alone.
+    entered = facts.hello is not None and facts.hello.status not in (401, 403)
+    return Finding("ok", f"reached{trip}, connection and all{'; no key is refused' if entered else ''}")
 
 
 def _misfit(said: str, plain: bool) -> Finding:
-    if not plain:
-        return Finding("bad", line(said), "the scenario will not run on this server")
+    if not plain or not said.startswith("reply:"):
+        return Finding("bad", line(said), "the scenario will not run on this server", "name what the server has")
     mend = "loadsim scenario … --set 'reply={free: 120}' --set fit=null"
     return Finding("warning", line(said), "as it stands, the scenario will not run on this server", mend)
 
@@ -209,7 +209,7 @@ def _answers(facts: Facts) -> Iterator[Finding]:
     if hello.status in (401, 403):
         yield _key(hello.error or "the key is refused")
     elif hello.first_s is None:
-        said = line(hello.error or f"the reply was empty, waited {facts.limit_s:g} s")
+        said = line(hello.error or "the reply was empty")
         why = "a server can say that all is well (/health) while no token comes"
         yield Finding("bad", f"no token: {said}", why, "look at the server's log; start it again")
     else:
@@ -269,10 +269,9 @@ def _caches(facts: Facts) -> Iterator[Finding]:
         yield Finding("bad", f"a trial of the cache broke off: {line(trials.broke)}", why, "look at the server's log")
         return
     cold, repeat, extension, edit = trials.cold, trials.repeat, trials.extension, trials.edit
-    if cold is None or repeat is None or extension is None or edit is None:
-        return
-    if repeat.cache_n is None:
+    if cold is not None and cold.cache_n is None:
         yield Finding("ok", f"{NOT_TOLD}what the prompt cache does")
+    if cold is None or repeat is None or extension is None or edit is None:
         return
     extends = _held(extension, cold)
     if not (extends or _held(repeat, cold)):

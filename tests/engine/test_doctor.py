@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadsim.engine import doctor
-from loadsim.engine.findings import Facts, Finding, findings, verdict
+from loadsim.engine.findings import Facts, Finding, Trials, findings, verdict
 from loadsim.run import run
 from loadsim.scenario.load import restore
 from loadsim.server.http import HttpServer
@@ -112,7 +112,8 @@ def test_the_right_key_opens() -> None:
 def test_a_plain_server_is_no_fault() -> None:
     facts = examined({"reply": {"free": 8}}, plain=True)
     assert faults(facts) == []
-    assert "not told" in " ".join(finding.what for finding in findings(facts))
+    assert facts.trials == Trials(cold=facts.trials.cold)
+    assert "not told: what the prompt cache does" in [finding.what for finding in findings(facts)]
     (finding,) = faults(examined(plain=True))
     assert (finding.level, "reply: recorded" in finding.what) == ("warning", True)
 

@@ -26,7 +26,6 @@ TRIALS = Trials(
 GOOD = Facts(
     callers=12,
     pinned=True,
-    limit_s=30.0,
     client=CLIENT,
     round_trip_s=0.11,
     info=INFO,
@@ -61,7 +60,16 @@ def test_a_good_server_has_a_line_per_check_and_is_ready() -> None:
     assert {finding.level for finding in found} == {"ok"}
     assert verdict(GOOD, found) == "ready for 12 callers"
     said = "\n".join(finding.what for finding in found)
-    for what in ("110.0 ms", "b10902", "12 slots for 12", "32,768", "10,509 (10,464 + 45", "50 ms", "find_customer"):
+    for what in (
+        "110.0 ms",
+        "no key is refused",
+        "b10902",
+        "12 slots for 12",
+        "32,768",
+        "10,509 (10,464 + 45",
+        "50 ms",
+        "find_customer",
+    ):
         assert what in said
     for what in ("1,294 of 1,298", "1,302 of 1,315", "1,315 of 1,333", "slots 10 and 9", "3090", "0.5 ms late"):
         assert what in said
@@ -138,7 +146,7 @@ def test_what_is_no_fault(facts: Facts) -> None:
 
 
 def test_without_a_server_only_this_machine_is_looked_at() -> None:
-    facts = Facts(callers=12, pinned=True, limit_s=30.0, client=CLIENT, unreached="no server at http://box: refused")
+    facts = Facts(callers=12, pinned=True, client=CLIENT, unreached="no server at http://box: refused")
     found = findings(facts)
     assert [finding.level for finding in found] == ["bad", "ok", "ok", "ok", "ok"]
     assert "no server at http://box" in found[0].what
@@ -146,16 +154,17 @@ def test_without_a_server_only_this_machine_is_looked_at() -> None:
 
 
 def test_what_a_plain_server_does_not_tell_is_no_fault() -> None:
-    trials = Trials(cold=PLAIN, repeat=PLAIN, extension=PLAIN, edit=PLAIN)
     facts = Facts(
-        callers=1, pinned=True, limit_s=30.0, client=CLIENT, info=ServerInfo(url="http://box"), hello=PLAIN,
-        trials=trials, template=Template(tool="find"),
+        callers=1, pinned=True, client=CLIENT, info=ServerInfo(url="http://box"), hello=PLAIN,
+        trials=Trials(cold=PLAIN), template=Template(tool="find"),
     )  # fmt: skip
     assert faults(facts) == []
     said = [finding.what for finding in findings(facts)]
     for untold in ("build", "slots", "context", "tools", "begins with", "prompt cache", "metrics"):
         assert any(what.startswith("not told: ") and untold in what for what in said), untold
     assert verdict(facts, findings(facts)) == "ready for 1 caller"
+    model = msgspec.structs.replace(facts, misfit="request.model: the server has no 'x'")
+    assert [finding.level for finding in faults(model)] == ["bad"]
     misfit = msgspec.structs.replace(facts, misfit="reply: recorded needs a server that counts tokens")
     (finding,) = faults(misfit)
     assert finding.level == "warning"
