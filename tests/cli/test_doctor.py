@@ -35,6 +35,7 @@ def test_the_demo_server_is_ready_and_the_doctor_leaves_nothing(here: Path) -> N
     lines = done.stdout.splitlines()
     assert lines[-1] == "ready for 12 callers"
     assert max(map(len, lines)) <= 80
+    assert any(line.startswith("ok      build xllamacpp ") for line in lines)
     assert "ok      12 slots for 12 callers" in lines
     # 393,216 tokens over 12 slots; the fitted call and its fresh message make 10,464, as the scenario's own run says
     assert "ok      context 32,768 a slot; the call needs 10,509 (10,464 + 45 of reply)" in lines

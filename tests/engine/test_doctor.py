@@ -153,6 +153,47 @@ def test_what_a_template_does_is_seen(monkeypatch: pytest.MonkeyPatch, what: str
     assert any(finding.level == level and said in finding.what for finding in found), found
 
 
+@pytest.mark.parametrize("turn", ["the first", "the one with tools"])
+def test_a_template_is_tried_at_the_first_turn_and_at_one_with_tools(
+    monkeypatch: pytest.MonkeyPatch, turn: str
+) -> None:
+    render = prompt.render
+
+    def other(messages: Any, tools: Any = ()) -> str:
+        called = any("tool_calls" in message for message in messages)
+        changes = called if turn == "the one with tools" else len(messages) > 2
+        return f"{changes}\n" + render(messages, tools)
+
+    monkeypatch.setattr(prompt, "render", other)
+    assert "a turn's prompt keeps only 0 of" in " ".join(finding.what for finding in faults(examined()))
+
+
+def test_the_call_is_fitted_as_the_scenario_says_and_its_fields_are_sent() -> None:
+    asked: list[Any] = []
+
+    def see(request: Any) -> Faults:
+        asked.append(request.json)
+        return Faults()
+
+    facts = examined({"fit": 4000, "request": {"temperature": 0.5}}, choose=see)
+    assert 4000 < (facts.prompt or 0) < 4100  # the fresh message comes behind the fitted call
+    assert {body["temperature"] for body in asked} == {0.5}
+    assert [body.get("id_slot") for body in asked] == [None, 0, 0, 0, 0, 1, 0, None, None]
+
+
+def test_a_second_look_finds_nothing_of_the_first() -> None:
+    async def main() -> tuple[Facts, Facts]:
+        async with serve(**QUICK) as truth:
+            first, second = [
+                await doctor.examine(truth.url, restore(TWO, "test"), {"call": CALL}, None, None) for _ in range(2)
+            ]
+            return first, second
+
+    for facts in run(main()):
+        assert facts.trials.cold is not None
+        assert (facts.trials.cold.cache_n or 0) < 5  # the template's opening
+
+
 def test_a_template_that_does_not_take_the_call_is_one_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     render = prompt.render
 

@@ -177,6 +177,20 @@ def test_two_faults_are_counted_and_warnings_are_not() -> None:
     assert verdict(facts, findings(facts)) == "not ready: 2 things to mend"
 
 
+def test_the_context_to_give_is_for_as_many_slots_as_callers() -> None:
+    facts = changed("info", slots=4, context=100)
+    assert faults(facts)[1].mend.startswith("-c 129024 ")  # 42 x 256 x 12
+
+
+def test_a_prompt_that_is_found_only_when_it_comes_back_whole() -> None:
+    """Then idle slots cannot be judged, and what else is there still is."""
+    facts = changed("trials", extension=lost(0, 1316), back=lost(0, 1333))
+    assert faults(facts) == []
+    said = [finding.what for finding in findings(facts)]
+    assert "not told: whether idle slots keep their cache" in said
+    assert "the prompt cache is on: sent twice, it gives 1,294 of 1,298 tokens" in said
+
+
 def test_what_a_server_says_cannot_move_the_terminal() -> None:
     facts = changed("info", build="b1\x1b[2J\nready")
     assert any(finding.what == "build b1?[2J?ready" for finding in findings(facts))
