@@ -191,7 +191,8 @@ def test_a_second_look_finds_nothing_of_the_first() -> None:
 
     for facts in run(main()):
         assert facts.trials.cold is not None
-        assert (facts.trials.cold.cache_n or 0) < 5  # the template's opening
+        # the template's opening, and perhaps the first digits of the salt: two tokens each, of eight
+        assert (facts.trials.cold.cache_n or 0) < 3 + 8 * 2
 
 
 def test_a_template_that_does_not_take_the_call_is_one_fault(monkeypatch: pytest.MonkeyPatch) -> None:
