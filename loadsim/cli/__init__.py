@@ -10,6 +10,7 @@ from ..types import BadInput, RunStopped
 
 COMMANDS = {
     "scenario": "Run a scenario and print what its callers met.",
+    "doctor": "Say whether a server is ready for a load, and what it lacks.",
     "recording": "Look at a recorded call, check one, or import your own.",
     "report": "Print a finished run's table again.",
 }

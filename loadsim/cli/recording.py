@@ -1,10 +1,6 @@
 """`loadsim recording`: look at a recorded call, check one, or make one of another product's file."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -26,9 +22,9 @@ from ..report.words import number
 from ..run import run
 from ..server import embedded
 from ..server.http import HttpServer
-from ..server.process import StartError
-from ..types import BadInput, RunStopped, ServerSettings
+from ..types import BadInput, ServerSettings
 from .key import api_key
+from .served import served
 
 
 @click.group()
@@ -136,8 +132,8 @@ def calls(call: Recording) -> str:
 
 async def count(call: Recording, url: str | None) -> tuple[Tokens | None, str]:
     """A call's tokens, if the server counts them, and a line that says who counted."""
-    async with served(url) as address:
-        server = HttpServer(address, api_key() if url else None)
+    async with served(url, ServerSettings(slots=1, context=4096)) as asked:
+        server = HttpServer(asked.url, api_key() if url else None)
         try:
             await server.ready()
             info = await server.info()
@@ -150,29 +146,11 @@ async def count(call: Recording, url: str | None) -> tuple[Tokens | None, str]:
                 return len(await server.tokenize(said) or []) - empty
 
             if not await prompt([{"role": "user", "content": "Hello."}]):
-                return None, f"no token counts: {address} has no /apply-template and /tokenize"
+                return None, f"no token counts: {asked.url} has no /apply-template and /tokenize"
             tokens = await measure(call, prompt, text)
             return tokens, f"tokens counted by {info.model}, {url or 'the embedded server'}"
         finally:
             await server.close()
-
-
-@asynccontextmanager
-async def served(url: str | None) -> AsyncIterator[str]:
-    """The address of a server: `url`, or an embedded one that is gone afterwards."""
-    if url:
-        yield url
-        return
-    with TemporaryDirectory() as folder:
-        try:
-            process = await embedded.start(ServerSettings(slots=1, context=4096), Path(folder) / "server.log")
-        except (StartError, TimeoutError) as error:
-            said = str(error).strip().splitlines() or ["no answer in time"]
-            raise RunStopped(f"the embedded server did not start: {said[-1].strip()}") from None
-        try:
-            yield str(process.ready["url"])
-        finally:
-            await asyncio.shield(process.stop())
 
 
 def table(found: list[Row], greeting: Reply | None = None) -> Table:

@@ -210,6 +210,14 @@ class HttpServer:
         listed = status == 200 and isinstance(body, list) and all(isinstance(slot, dict) for slot in body)
         return body if listed else None
 
+    async def metrics(self) -> dict[str, float] | None:
+        """llama-server's metrics by name; None where it does not tell. Each call resets its rates."""
+        status, body = await self._ask("GET", "/metrics")
+        if status != 200 or not isinstance(body, str):
+            return None
+        lines = (line.split() for line in body.splitlines() if line.startswith("llamacpp:"))
+        return {name.removeprefix("llamacpp:"): float(value) for name, value in lines} or None
+
     async def close(self) -> None:
         """Hang up on every live reply and let the connections go."""
         tasks = list(self.live.values())

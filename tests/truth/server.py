@@ -31,8 +31,8 @@ class Options(Schedule, frozen=True, kw_only=True):
     slots, context: how many, and tokens in each. defer: requests wait, first come first served, while all slots are
     busy; without, they share them. faults: for requests that bring none (`truth_fault`). loading: seconds of 503.
     plain: an OpenAI server without timings, slots, props and the like. api_key: 401 without it.
-    body: streams in HTTP chunks, or up to the connection's end. metrics: serve /metrics. release: how long a slot stays
-    busy after its client has left.
+    body: streams in HTTP chunks, or up to the connection's end. metrics, listed: serve /metrics, /slots. cached: a slot
+    keeps its prompt for the next one. release: how long a slot stays busy after its client has left.
     """
 
     slots: int = 12
@@ -44,6 +44,8 @@ class Options(Schedule, frozen=True, kw_only=True):
     api_key: str | None = None
     body: Literal["chunked", "close"] = "chunked"
     metrics: bool = False
+    listed: bool = True
+    cached: bool = True
     release: float = 0.0
 
 
@@ -131,7 +133,7 @@ class Truth:
                     "build_info": BUILD,
                 }
             case "GET", "/slots":
-                return [slot.as_json(options.context) for slot in self._slots.all]
+                return [slot.as_json(options.context) for slot in self._slots.all] if options.listed else 501
             case "GET", "/metrics":
                 return self._metrics() if options.metrics else 501
             case "POST", "/tokenize":
@@ -177,7 +179,8 @@ class Truth:
     def _start(self, job: Job, now: float) -> bool:
         """Gives the job a slot and begins its reply; False: there is none for it."""
         body = job.body
-        slot = self._slots.take(job.tokens, body.id_slot if body.id_slot >= 0 else None, body.cache_prompt)
+        cached = body.cache_prompt and self.options.cached
+        slot = self._slots.take(job.tokens, body.id_slot if body.id_slot >= 0 else None, cached)
         if slot is None:
             return False
         reply = Reply(
