@@ -11,8 +11,8 @@ from rich.console import Console
 
 from ..engine.preflight import Recordings
 from ..engine.progress import Progress
-from ..engine.run import LOG
 from ..engine.run import run as run_scenario
+from ..engine.serving import LOG
 from ..recording.load import load as load_recording
 from ..report.live import LiveView
 from ..report.table import holds, render
@@ -22,6 +22,7 @@ from ..run import run
 from ..scenario.load import load
 from ..scenario.model import Scenario
 from ..scenario.schema import schema as json_schema
+from ..scenario.sweep import points
 from ..shipped import find
 from ..types import BadInput, RunStopped
 from .key import api_key
@@ -85,8 +86,9 @@ async def record(
 
 def load_recordings(wanted: Scenario, near: Path) -> Recordings:
     """The recordings that a scenario names, from its own folder first."""
-    names = [wanted.recording, *(name for group in wanted.callers.values() for name in group.recordings)]
-    return {name: load_recording(name, near) for name in names}
+    groups = [group for _, point in points(wanted) for group in point.callers.values()]
+    names = [wanted.recording, *(name for group in groups for name in group.recordings)]
+    return {name: load_recording(name, near) for name in dict.fromkeys(names)}
 
 
 def _take_away(folder: Path, made: bool) -> None:

@@ -59,12 +59,15 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def points(run: Run) -> list[Point]:
-    """The load points of a run that have a measured row."""
+    """The load points of a run that have a measured row, as the scenario lists them, however they were measured."""
     load: dict[str, list[RequestRow]] = {}
     for row in run.rows:
         if row.row == "load":
             load.setdefault(row.point, []).append(row)
-    return [_point(summary, load.get(summary.point, []), run) for summary in summarize(run.rows, run.events)]
+    listed = list(run.facts.get("points", {}))
+    found = summarize(run.rows, run.events)
+    found.sort(key=lambda each: listed.index(each.point) if each.point in listed else len(listed))
+    return [_point(summary, load.get(summary.point, []), run) for summary in found]
 
 
 def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:

@@ -1,12 +1,12 @@
 """What the scenario said at a load point. Runs of old lack keys: a value that is not there is None."""
 
 from collections.abc import Iterable
-from itertools import product
 from typing import Any
 
 import msgspec
 
 from ..results.read import Run
+from ..scenario.sweep import combine
 from ..scenario.units import parse_duration
 from ..stats.heard import Around
 
@@ -66,8 +66,9 @@ def setting(run: Run, point: str) -> Setting:
     """The scenario at a load point."""
     scenario = run.facts.get("scenario") or {}
     sweep = scenario.get("sweep") or {}
-    # A run lists its points in the grid's order, the first key's values outermost.
-    values = dict(zip(run.facts.get("points") or {}, product(*sweep.values()), strict=False)).get(point, ())
+    # A run lists its points in the scenario's order, however it measured them.
+    combined = combine(sweep.values(), scenario.get("sweep_by"))
+    values = dict(zip(run.facts.get("points") or {}, combined, strict=False)).get(point, ())
     for key, value in zip(sweep, values, strict=False):
         scenario = _put(scenario, key.split("."), value)
     return Setting(scenario, bool(run.facts.get("server", {}).get("embedded")))

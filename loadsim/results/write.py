@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -66,6 +66,7 @@ class Recorder:
         self._log = Lines(path / "histograms.hlog")
         self._histograms = Histograms()
         self.rows = 0
+        self.finished: frozenset[str] = frozenset()
         self._written_s = 0.0
         epoch_s = time.time() - self._clock()
         self._facts: dict[str, Any] = {
@@ -86,6 +87,20 @@ class Recorder:
             raise BadInput(f"cannot write a run into {path}: {error.strerror}") from error
         self._log.write(header(epoch_s))
 
+    @property
+    def salt(self) -> str:
+        """What no other run has, nor this one before it was resumed."""
+        return self.id
+
+    def begin(self, scenario: dict[str, Any], points: Iterable[str]) -> None:
+        """Put the scenario into run.json, and its load points in their order, measured or not."""
+        known = self._facts.get("points", {})
+        self.describe(scenario=scenario, points={point: known.get(point, {}) for point in points})
+
+    def describe_point(self, point: str, **facts: Any) -> None:
+        """Put facts about a load point into run.json."""
+        self.describe(points=self._facts.get("points", {}) | {point: facts})
+
     def describe(self, **facts: Any) -> None:
         """Put facts into run.json, each under its name; a later one of the same name takes its place."""
         # Copied, so that what the giver changes later is not written by accident.
@@ -105,8 +120,9 @@ class Recorder:
         self._events.write(_line({"t_s": self._clock(), "event": name, **fields}))
 
     def end_point(self, point: str) -> None:
-        """A point, or a window of one, is over: append its histograms, as an interval since the last such call."""
+        """A point is measured: append its histograms, as an interval since the last such call, and that it is."""
         self._write_histograms(point)
+        self.event("finished", point=point)
 
     def close(self, ended: Ended, why: str | None = None) -> None:
         """Write what is left and how the run ended, `why` in one line."""

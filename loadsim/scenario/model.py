@@ -202,7 +202,12 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     duration: how long callers begin turns; null until all calls are over.
     request: fields passed to the server as they are.
     timeout: when waiting ends.
-    sweep: values for a key such as `callers.warm.slots`, one load point each.
+    sweep: values for a key such as `callers.warm.slots` or `server.ubatch`, one load point each. A server that loadsim
+        starts is started again where one of its keys changes.
+    sweep_by: `grid` makes a load point of every combination of the keys' values, `zip` one of all first values, one of
+        all second ones, and so on.
+    order: `file` measures the points as they stand, `random` in an order that the seed decides, so that a card that
+        heats up does not look like load.
     """
 
     recording: str
@@ -224,3 +229,5 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     request: dict[str, Any] = {}
     timeout: Timeouts = Timeouts()
     sweep: dict[str, Annotated[list[Any], Meta(min_length=1)]] = {}
+    sweep_by: Literal["grid", "zip"] = "grid"
+    order: Literal["file", "random"] = "file"
