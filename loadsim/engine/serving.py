@@ -2,21 +2,25 @@
 
 import asyncio
 import contextlib
+import shlex
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
-from ..scenario.check import EMBEDDED
-from ..scenario.model import Scenario
-from ..server import embedded
+from ..scenario.check import EMBEDDED, started
+from ..scenario.launch import fill
+from ..scenario.model import Scenario, Server
+from ..server import embedded, launch
 from ..server.http import HttpServer, Waits
 from ..server.process import Process, StartError
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo, ServerSettings
 from .progress import Progress
 
 LOG = "server.log"
+VACANT_TRIES = 10
 
 
 class Boot(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +31,8 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that answers; `process`, `started` (loop time), `boot` and `settings` are of one that we started."""
+    """A server that answers; `process`, `started` (loop time), `boot` and `settings` are of one that we started,
+    `command` of one that a command of the user's did. `round_trip_s`: from a small request to its answer."""
 
     server: HttpServer
     info: ServerInfo
@@ -35,7 +40,9 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     started: float | None
     boot: Boot | None
     settings: ServerSettings | None
+    command: list[str] | None
     loading_s: float
+    round_trip_s: float
     log: Path
 
     @property
@@ -43,9 +50,11 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
         """What run.json tells of it."""
         told = {name: value for name, value in msgspec.structs.asdict(self.info).items() if name != "template"}
         return told | {
-            "embedded": self.process is not None,
+            "embedded": self.process is not None and self.command is None,
+            "command": None if self.command is None else shlex.join(self.command),
             "loading_s": round(self.loading_s, 3),
             "boot": self.boot,
+            "round_trip_s": round(self.round_trip_s, 6),
         }
 
     def event(self, origin: float) -> dict[str, Any]:
@@ -54,6 +63,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
             "url": self.info.url,
             "started_s": None if self.started is None else round(self.started - origin, 6),
             "boot": self.boot,
+            "round_trip_s": round(self.round_trip_s, 6),
             "settings": self.settings,
         }
 
@@ -64,12 +74,14 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.5):
                 await self.process.ended()
-        return None if self.process.returncode is None else "the embedded server is gone"
+        if self.process.returncode is None:
+            return None
+        return "the embedded server is gone" if self.command is None else "the launched server is gone"
 
 
 def started_by_us(scenario: Scenario) -> bool:
     """Whether it is ours to start the scenario's server, and to start it again."""
-    return scenario.server.url == EMBEDDED
+    return started(scenario.server)
 
 
 def settings(scenario: Scenario) -> ServerSettings:
@@ -85,35 +97,101 @@ async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str
     """
     loop = asyncio.get_running_loop()
     async with contextlib.AsyncExitStack() as stack:
-        process, started, boot = None, None, None
+        process: Process | None = None
+        command, began, boot, size, log = None, None, None, 0, folder / LOG
         url = scenario.server.url
-        if url == EMBEDDED:
+        if started(scenario.server):
             progress.phase = "starting the server"
-            started = loop.time()
-            process = await _embedded(scenario, folder / LOG, key)
+            began = loop.time()
+            if scenario.server.launch is None:
+                process = await _embedded(scenario, log, key)
+                url = str(process.ready["url"])
+            else:
+                url, command = _command(scenario.server)
+                await _vacant(url, key)
+                size = log.stat().st_size if log.exists() else 0
+                process = await _launched(command, log)
+                began = loop.time()
             stack.push_async_callback(_stop, process)
-            url = str(process.ready["url"])
         server = HttpServer(url, key, Waits(**msgspec.structs.asdict(scenario.timeout)))
         stack.push_async_callback(server.close)
         progress.phase = "waiting for the server"
+        if process is not None and command is not None:
+            await _up(server, process, log, size)
         loading = await server.ready()
         healthy = loop.time()
         info = await server.info()
-        if process is not None and started is not None:
-            info = msgspec.structs.replace(info, build=process.ready["build"])
+        if process is not None and began is not None:
+            if command is None:
+                info = msgspec.structs.replace(info, build=process.ready["build"])
             first = await _first_token(server, scenario)
-            boot = Boot(health_s=round(healthy - started, 3), first_token_s=round(first - started, 3))
+            boot = Boot(health_s=round(healthy - began, 3), first_token_s=round(first - began, 3))
+        round_trip = await server.round_trip()
         progress.live = server.live
         yield Served(
             server=server,
             info=info,
             process=process,
-            started=started,
+            started=began,
             boot=boot,
             settings=None if process is None else settings(scenario),
+            command=command,
             loading_s=loading,
-            log=folder / LOG,
+            round_trip_s=round_trip,
+            log=log,
         )
+
+
+def _command(server: Server) -> tuple[str, list[str]]:
+    """Where a server that a command starts will be, and the command."""
+    url = server.url
+    port = launch.free_port() if url == EMBEDDED else urlsplit(url).port or (443 if url.startswith("https") else 80)
+    values = msgspec.structs.asdict(server) | {"port": port}
+    assert server.launch is not None
+    return f"http://127.0.0.1:{port}" if url == EMBEDDED else url, fill(server.launch, values)
+
+
+async def _vacant(url: str, key: str | None) -> None:
+    """Raises RunStopped where somebody answers already, whom the load would meet in place of the launched server."""
+    server = HttpServer(url, key, Waits(connect=1.0, silence=1.0))
+    try:
+        for _ in range(VACANT_TRIES):  # the last point's server may need a moment to be gone
+            if not await server.answers():
+                return
+            await asyncio.sleep(0.5)
+    finally:
+        await server.close()
+    raise RunStopped(f"server.launch: a server answers at {url} already; end it, or leave launch out")
+
+
+async def _launched(command: list[str], log: Path) -> Process:
+    try:
+        return await launch.start(command, log)
+    except launch.CommandError as error:
+        raise BadInput(f"server.launch: {error}") from None
+
+
+async def _up(server: HttpServer, process: Process, log: Path, size: int) -> None:
+    """Wait until a server that a command starts says that it is ready. Raises RunStopped, with the last line that it
+    wrote to its log, from byte `size` on."""
+    ready, ended = asyncio.ensure_future(server.ready(starting=True)), asyncio.ensure_future(process.ended())
+    try:
+        await asyncio.wait((ready, ended), return_when=asyncio.FIRST_COMPLETED)
+        if not ready.done() or (ended.done() and ready.exception()):
+            raise RunStopped(f"the command ended with status {process.returncode} before it served{_last(log, size)}")
+        try:
+            ready.result()
+        except RunStopped as stopped:
+            raise RunStopped(f"the launched server {stopped}{_last(log, size)}") from None
+    finally:
+        ready.cancel()
+        ended.cancel()
+        await asyncio.gather(ready, ended, return_exceptions=True)
+
+
+def _last(log: Path, size: int) -> str:
+    said = launch.last_line(log, size)
+    return f"; its last line: {said} (see {log})" if said else " and wrote nothing"
 
 
 async def _embedded(scenario: Scenario, log: Path, key: str | None) -> Process:

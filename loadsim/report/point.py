@@ -28,7 +28,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks."""
+    """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks; `server`: the
+    event of its server's start, with the round trip to it; empty in runs of old."""
 
     summary: PointSummary
     setting: Setting
@@ -40,6 +41,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, Requests]
     joins: list[Join]
     voice: float
+    server: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -87,6 +89,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         requests={group: requests(of) for group, of in rows.items()},
         joins=joins(load, found.cold),
         voice=_voice(load, found),
+        server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
     )
 
 

@@ -47,9 +47,10 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def batches(self) -> tuple[int, int] | None:
-        """-b and -ub; None: another's server, which does not tell."""
-        batch, ubatch = self.get("server.batch"), self.get("server.ubatch")
-        return (batch, ubatch) if self.embedded and batch and ubatch else None
+        """-b and -ub; None: another's server, which does not tell, or a command that does not take them."""
+        batch, ubatch, launch = self.get("server.batch"), self.get("server.ubatch"), self.get("server.launch") or ""
+        told = self.embedded or ("{batch}" in launch and "{ubatch}" in launch)
+        return (batch, ubatch) if told and batch and ubatch else None
 
     def ordered(self, groups: Iterable[str]) -> list[str]:
         """Groups as the scenario lists them, each once; rows are in the order of their ends, which is chance."""

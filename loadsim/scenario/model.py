@@ -18,6 +18,9 @@ class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Where the server is, and the settings of one that loadsim starts.
 
     url: where the server is, or `embedded` for one that loadsim starts with the other keys' settings.
+    launch: a command that starts the server, such as `llama-server -m model.gguf -np {slots} -c {context} -ub {ubatch}
+        --port {port}`; no shell runs it. The other keys' settings take the placeholders' places; `{port}` is a free
+        port, or the one of `url` where that says where the server will be.
     slots: how many calls the server holds, `-np`.
     context: tokens over all slots, `-c`.
     batch: tokens that the server takes in one step, `-b`.
@@ -34,6 +37,7 @@ class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
     url: str = "embedded"
+    launch: str | None = None
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from typing import Any
 from ..types import ServerSettings
 from . import tree
 from .build import build, dump, put, suggestion
-from .check import EMBEDDED, check
+from .check import check, settable, started
 from .model import Scenario
 from .tree import Listing, Mapping, Node, Scalar, bad
 
@@ -110,10 +110,14 @@ def _refusal(key: str, base: Scenario) -> str | None:
 
 def _server_refusal(rest: list[str], base: Scenario) -> str | None:
     """Why a key of the server cannot be swept, if so."""
-    if not rest or rest[0] == "url":
+    if not rest or rest[0] in ("url", "launch"):
         return f"one server for all points; sweep its settings: {', '.join(ServerSettings.__struct_fields__)}"
-    if base.server.url != EMBEDDED:
+    if not started(base.server):
         return f"a server key needs a restart, and loadsim did not start the server at {base.server.url}"
+    found = settable(base.server)
+    if rest[0] in ServerSettings.__struct_fields__ and rest[0] not in found:
+        known = f"those that are: {', '.join(f'{{{name}}}' for name in found)}" if found else "no setting is"
+        return f"{{{rest[0]}}} is not in server.launch, so the server would not hear of it; {known}"
     return None
 
 
