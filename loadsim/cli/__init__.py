@@ -11,6 +11,7 @@ from ..types import BadInput, RunStopped
 COMMANDS = {
     "scenario": "Run a scenario and print what its callers met.",
     "recording": "Look at a recorded call, check one, or import your own.",
+    "server": "Run the embedded server alone.",
     "report": "Print a finished run's table again.",
 }
 

@@ -104,7 +104,10 @@ async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str
             progress.phase = "starting the server"
             began = loop.time()
             if scenario.server.launch is None:
-                process = await _embedded(scenario, log, key)
+                try:
+                    process = await start_embedded(settings(scenario), log, key)
+                except RunStopped as stopped:
+                    raise RunStopped(f"{stopped} (see {log})") from None
                 url = str(process.ready["url"])
             else:
                 url, command = _command(scenario.server)
@@ -194,14 +197,15 @@ def _last(log: Path, size: int) -> str:
     return f"; its last line: {said} (see {log})" if said else " and wrote nothing"
 
 
-async def _embedded(scenario: Scenario, log: Path, key: str | None) -> Process:
+async def start_embedded(settings: ServerSettings, log: Path, key: str | None) -> Process:
+    """The embedded server. Raises BadInput where its packages are missing, RunStopped with its last words."""
     try:
-        return await embedded.start(settings(scenario), log, key)
+        return await embedded.start(settings, log, key)
     except embedded.MissingPackagesError as error:
         raise BadInput(f"server.url: {error}; or name a server with --url") from None
     except (StartError, TimeoutError) as error:
         said = str(error).strip().splitlines() or ["no answer in time"]
-        raise RunStopped(f"the embedded server did not start: {said[-1].strip()} (see {log})") from None
+        raise RunStopped(f"the embedded server did not start: {said[-1].strip()}") from None
 
 
 async def _stop(process: Process) -> None:
