@@ -19,8 +19,8 @@ from loadsim.run import run
 from loadsim.scenario.load import restore
 from loadsim.types import BadInput, RunStopped
 from tests.calls import CALL
-from tests.engine.truthful import measured, of
-from tests.truth import Faults, Request
+from tests.engine.truthful import chats, measured, of
+from tests.truth import Faults, Request, Truth, serve
 
 SMALL: dict[str, Any] = {
     "recording": "call",
@@ -137,6 +137,33 @@ def test_a_point_that_fails_is_noted_and_the_sweep_goes_on(tmp_path: Path) -> No
     assert failed["point"] == "top_k=2"
     assert failed["why"].startswith("no caller was answered: HTTP 503: ")
     assert [event["point"] for event in events(found, "finished")] == ["top_k=1", "top_k=3"]
+
+
+def test_what_is_measured_again_says_what_was_never_said(tmp_path: Path) -> None:
+    scenario = {**SMALL, "repeat": 2, "sweep": {"request.top_k": [1, 2]}}
+
+    async def main() -> Truth:
+        async with serve(first=0.05, step=0.01, tokens=8) as truth:
+            wanted = restore({**scenario, "server": {"url": truth.url}}, "test")
+            recorder = Recorder(tmp_path / "run", asyncio.get_running_loop().time(), text=False)
+            task = asyncio.create_task(run_scenario(wanted, {"call": CALL}, recorder, Progress(), recorder.start, None))
+            while len(chats(truth)) < 8:  # 2 warm and 2 load rows a repeat, broken off in the second one's load
+                await asyncio.sleep(0.005)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            recorder.close("interrupted")
+            again = Recorder.resume(tmp_path / "run", asyncio.get_running_loop().time())
+            await run_scenario(wanted, {"call": CALL}, again, Progress(), again.start, None)
+            again.close("complete")
+            return truth
+
+    truth = run(main())
+    found = read(tmp_path / "run")
+    assert {(r.point, r.resumed) for r in found.rows} == {("top_k=1", 1), ("top_k=2", 1)}
+    said = [body["messages"][-1]["content"] for body in chats(truth) if body["max_tokens"] > 1]
+    assert len(said) == 4 + 8
+    assert len(set(said)) == len(said)
 
 
 def test_a_random_order_is_measured_so_and_listed_as_the_file_has_it(tmp_path: Path) -> None:

@@ -21,6 +21,11 @@ FAMILY = (
     "import os, subprocess, sys, time; child = subprocess.Popen(['sleep', '60']); "
     "print(os.getpid(), child.pid, flush=True); time.sleep(60)"
 )
+# The same, with a child that no TERM ends.
+DEAF = FAMILY.replace(
+    "['sleep', '60']",
+    "[sys.executable, '-c', 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)']",
+)
 
 
 def python(code: str) -> list[str]:
@@ -117,22 +122,24 @@ def test_a_signal_that_ended_it_is_told_as_a_shell_does(tmp_path: Path) -> None:
     assert asyncio.run(main()) == 128 + 11
 
 
+@pytest.mark.parametrize("family", [FAMILY, DEAF], ids=["kind", "deaf"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_it_ends_with_us_whatever_ended_us(tmp_path: Path, number: signal.Signals) -> None:
+def test_it_ends_with_us_whatever_ended_us(tmp_path: Path, number: signal.Signals, family: str) -> None:
     script = (
         "import asyncio, sys, time\n"
         "from pathlib import Path\n"
         "from loadsim.server import launch\n"
         "async def main():\n"
-        f"    started = await launch.start([sys.executable, '-c', {FAMILY!r}], Path({str(tmp_path / 'log')!r}))\n"
+        f"    started = await launch.start([sys.executable, '-c', {family!r}], Path({str(tmp_path / 'log')!r}))\n"
         "    await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.DEVNULL)
-    family = pids(tmp_path / "log")
+    command, child = pids(tmp_path / "log")
+    time.sleep(0.2)  # until the child is deaf
     parent.send_signal(number)
     parent.wait()
-    wait(lambda: not any(map(alive, family)))
+    wait(lambda: not alive(command) and not alive(child))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
