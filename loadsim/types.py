@@ -144,7 +144,7 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     `call`: the caller's calls so far, from 0; `attempt`: requests for the same step before this one. `abandoned`: the
     caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
     it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply
-    that the recording has no result for.
+    that the recording has no result for. `resumed`: how often the run had been resumed when the row was recorded.
     """
 
     point: str
@@ -187,5 +187,6 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     cut: Cut | None = None
     cut_tokens: int | None = None
     misses: int = 0
+    resumed: int = 0
     token_s: list[float] = []
     token_server_ms: list[float] = []

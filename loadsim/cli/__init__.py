@@ -12,6 +12,7 @@ COMMANDS = {
     "scenario": "Run a scenario and print what its callers met.",
     "doctor": "Say whether a server is ready for a load, and what it lacks.",
     "recording": "Look at a recorded call, check one, or import your own.",
+    "server": "Run the embedded server alone.",
     "report": "Print a finished run's table again.",
 }
 

@@ -2,6 +2,9 @@
 
 import asyncio
 import contextlib
+import hashlib
+import os
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -11,15 +14,16 @@ from rich.console import Console
 
 from ..engine.preflight import Recordings, names
 from ..engine.progress import Progress
-from ..engine.run import LOG
 from ..engine.run import run as run_scenario
+from ..engine.serving import LOG
 from ..recording.load import load as load_recording
 from ..report.live import LiveView
 from ..report.table import holds, render
 from ..results.read import read
+from ..results.resume import broken_off
 from ..results.write import Ended, Recorder, claim, default_folder
 from ..run import run
-from ..scenario.load import load
+from ..scenario.load import load, restore
 from ..scenario.model import Scenario
 from ..scenario.schema import schema as json_schema
 from ..shipped import find
@@ -33,27 +37,48 @@ from .key import api_key
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override any key: callers.warm.count=4.")
 @click.option("--out", type=click.Path(path_type=Path), help="The run's folder; else results/<scenario>-<time>.")
 @click.option("--no-text", is_flag=True, help="Leave the replies' texts out of the run.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that broke off.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files, for editors.")
 def scenario(
-    file: str | None, url: str | None, sets: tuple[str, ...], out: Path | None, no_text: bool, schema: bool
+    file: str | None,
+    url: str | None,
+    sets: tuple[str, ...],
+    out: Path | None,
+    no_text: bool,
+    resume: Path | None,
+    schema: bool,
 ) -> None:
     """Run the scenario FILE: a path, or a name in scenarios/ or among those shipped.
+
+    --resume measures the load points that a run which broke off has not, from where it was begun, and appends them.
 
     An API key for the server is read from LOADSIM_API_KEY.
     """
     if schema:
         click.echo(msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode())
         return
+    console = Console(highlight=False, markup=False)
+    if resume is not None:
+        if file or url or sets or out or no_text:
+            raise click.UsageError("--resume goes on with a run as it was begun; it takes nothing else")
+        go_on(resume, console)
+        return
     if file is None:
         raise click.UsageError("name a scenario, such as twelve_callers")
     wanted = load(file, sets, url)
-    recordings = load_recordings(wanted, find("scenarios", file).parent)
-    console = Console(highlight=False, markup=False)
+    near = find("scenarios", file).parent
+    recordings = load_recordings(wanted, near)
     key = api_key()
     made = out is None or claim(out)
     folder = out or default_folder(Path(file).stem, datetime.now())
+
+    def begin() -> Recorder:
+        recorder = Recorder(folder, asyncio.get_running_loop().time(), not no_text)
+        recorder.describe(folder=os.path.relpath(near), digests=digests(recordings))
+        return recorder
+
     try:
-        run(record(wanted, recordings, folder, console, not no_text, key))
+        run(record(wanted, recordings, begin, console, key))
     finally:
         # However it ended, what was measured is shown; what never began leaves nothing.
         began = (folder / "requests.jsonl").is_file()
@@ -64,23 +89,49 @@ def scenario(
         raise SystemExit(1)
 
 
+def go_on(folder: Path, console: Console) -> None:
+    """Measure what a run that broke off has not, and show the whole."""
+    facts = broken_off(folder)
+    wanted = restore(facts["scenario"], str(folder / "run.json"))
+    recordings = load_recordings(wanted, Path(facts.get("folder", ".")))
+    for name, digest in digests(recordings).items():
+        if facts.get("digests", {}).get(name, digest) != digest:
+            raise BadInput(f"{folder}: recording {name} is not what the run began with; start it anew")
+    key = api_key()
+    try:
+        run(
+            record(wanted, recordings, lambda: Recorder.resume(folder, asyncio.get_running_loop().time()), console, key)
+        )
+    except BadInput:
+        raise
+    except BaseException:
+        show(folder, console)
+        raise
+    if not show(folder, console):
+        raise SystemExit(1)
+
+
 async def record(
-    wanted: Scenario, recordings: Recordings, folder: Path, console: Console, text: bool, key: str | None
+    wanted: Scenario, recordings: Recordings, begin: Callable[[], Recorder], console: Console, key: str | None
 ) -> None:
-    """Run a scenario into `folder`, and note there how it ended."""
-    origin = asyncio.get_running_loop().time()
-    recorder = Recorder(folder, origin, text)
+    """Run a scenario into the recorder that `begin` makes, and note there how it ended."""
+    recorder = begin()
     progress = Progress()
     try:
         with LiveView(console, progress):
-            await run_scenario(wanted, recordings, recorder, progress, origin, key)
+            await run_scenario(wanted, recordings, recorder, progress, recorder.start, key)
     except BaseException as error:
         recorder.close(*_end(error))
-        # The embedded server's log explains a run that could not start; after bad input or Ctrl-C it says nothing.
+        # Our server's log explains a run that could not start; after bad input or Ctrl-C it says nothing.
         if not recorder.rows and not isinstance(error, RunStopped):
-            (folder / LOG).unlink(missing_ok=True)
+            (recorder.path / LOG).unlink(missing_ok=True)
         raise
     recorder.close("complete")
+
+
+def digests(recordings: Recordings) -> dict[str, str]:
+    """What tells whether a recording is still the same."""
+    return {name: hashlib.sha256(msgspec.json.encode(call)).hexdigest() for name, call in recordings.items()}
 
 
 def load_recordings(wanted: Scenario, near: Path) -> Recordings:

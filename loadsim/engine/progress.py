@@ -14,7 +14,7 @@ class Progress(msgspec.Struct, kw_only=True):
     loads after it. None where callers go as fast as the server.
     """
 
-    phase: str = "starting the server"
+    phase: str = "asking the server"
     point: str = ""
     repeat: int = 0
     repeats: int = 0

@@ -1,12 +1,9 @@
-"""A run: one scenario against one server, from the first question to the last row."""
+"""A run: one scenario against its servers, from the first question to the last row."""
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
-
-import msgspec
 
 from ..recording.fit import fit
 from ..recording.messages import prompt_messages
@@ -14,88 +11,99 @@ from ..recording.model import Recording
 from ..results.write import Recorder
 from ..scenario.load import dump
 from ..scenario.model import Scenario
-from ..scenario.sweep import points
-from ..server import embedded
+from ..scenario.sweep import Points, in_order, points
 from ..server.api import Reply
-from ..server.http import HttpServer, Waits
-from ..server.process import Process, StartError
 from ..telemetry.lag import Lag
-from ..types import BadInput, RequestRow, RunStopped, ServerSettings
+from ..types import BadInput, RequestRow, RunStopped
 from .point import Bench, Point
-from .preflight import Plan, Recordings, Script, check_server, names, preflight, prompt_tokens
+from .preflight import Plan, Recordings, Script, calls, check_server, preflight, prompt_tokens
 from .progress import Progress
+from .serving import Served, serving, settings, started_by_us
 
-LOG = "server.log"
+SAID = 3  # failed points that are told with their reasons
 
 
 async def run(
     scenario: Scenario, recordings: Recordings, recorder: Recorder, progress: Progress, origin: float, key: str | None
 ) -> None:
-    """Measure every load point of `scenario` and record it. `recordings`: by the names it gives them; `origin`: loop
-    time at 0 on the run's clock; `key`: the server's API key.
+    """Measure every load point of `scenario` that `recorder` has not, and record it. `recordings`: by the names that it
+    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key.
 
-    Raises BadInput before the load where scenario, recording and server do not go together; RunStopped where the run
-    could not go on; both leave what was recorded.
+    A point that fails does not end a sweep: it is noted, and told at the end. Raises BadInput before the load where
+    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it; both
+    leave what was recorded.
     """
-    waits = Waits(**msgspec.structs.asdict(scenario.timeout))
-    progress.phase = "starting the server" if scenario.server.url == "embedded" else "asking the server"
-    async with _server(scenario, recorder.path, key) as (url, process):
-        server = HttpServer(url, key, waits)
-        progress.live = server.live
-        try:
-            plans = await _prepare(server, scenario, recordings, recorder, progress, process)
-            await _measure(server, plans, recorder, progress, origin)
-        except RunStopped as stopped:
-            if process is not None and await _has_ended(process):
-                raise RunStopped(f"the embedded server is gone ({stopped}); see {recorder.path / LOG}") from None
-            raise
-        finally:
-            await server.close()
+    everyone = points(scenario)
+    left = [(label, point) for label, point in in_order(everyone, scenario) if label not in recorder.finished]
+    recorder.begin(dump(scenario), [label for label, _ in everyone])
+    failed: dict[str, str] = {}
+    alone, begun, ours = len(everyone) == 1, False, started_by_us(scenario)
+    progress.repeats = scenario.repeat
+    lag = Lag()
+    lag.start()
 
+    def fail(labels: Sequence[str], error: BadInput | RunStopped, why: str) -> None:
+        """Note that points failed; where there is nothing to go on with, the run ends here."""
+        if alone or (not begun and (isinstance(error, BadInput) or not ours)):
+            raise type(error)(why) from None
+        for label in labels:
+            failed[label] = why
+            recorder.event("failed", point=label, why=why)
 
-@contextlib.asynccontextmanager
-async def _server(scenario: Scenario, folder: Path, key: str | None) -> AsyncIterator[tuple[str, Process | None]]:
-    """The server's address, and its process where we start it; that one is gone afterwards, whatever happened."""
-    if scenario.server.url != "embedded":
-        yield scenario.server.url, None
-        return
-    settings = {name: getattr(scenario.server, name) for name in ServerSettings.__struct_fields__}
     try:
-        process = await embedded.start(ServerSettings(**settings), folder / LOG, key)
-    except embedded.MissingPackagesError as error:
-        raise BadInput(f"server.url: {error}; or name a server with --url") from None
-    except (StartError, TimeoutError) as error:
-        said = str(error).strip().splitlines() or ["no answer in time"]
-        raise RunStopped(f"the embedded server did not start: {said[-1].strip()} (see {folder / LOG})") from None
-    try:
-        yield str(process.ready["url"]), process
+        while left:
+            stay = _stay(left)
+            async with contextlib.AsyncExitStack() as stack:
+                try:
+                    served = await stack.enter_async_context(serving(stay[0][1], recorder.path, progress, key))
+                    plans = await _prepare(served, stay, recordings, recorder, progress)
+                except (BadInput, RunStopped) as error:
+                    left = left[len(stay) :]
+                    fail([label for label, _ in stay], error, str(error))
+                    continue
+                recorder.event("server", points=[label for label, _ in stay], **served.event(origin))
+                bench = _bench(served, recorder, progress, origin, lag)
+                measured = [Point(bench, plan) for plan in plans]
+                while measured:
+                    begun = True
+                    _expect(progress, measured, len(left) - len(measured))
+                    point, _ = measured.pop(0), left.pop(0)
+                    try:
+                        for number in range(1, scenario.repeat + 1):
+                            await point.repeat(number)
+                    except RunStopped as stopped:
+                        gone = await served.obituary()
+                        why = f"{gone} ({stopped}); see {served.log}" if gone else str(stopped)
+                        fail([point.name], stopped, why)
+                        if gone:
+                            break  # the rest of the stay gets a new server
+                    else:
+                        recorder.end_point(point.name)
     finally:
-        await asyncio.shield(process.stop())
+        lag.stop()
+    if failed:
+        raise RunStopped(_told_failed(failed, len(everyone)))
 
 
-async def _has_ended(process: Process) -> bool:
-    """Whether it is gone; its connections close a moment before we hear of it."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(0.5):
-            await process.ended()
-    return process.returncode is not None
+def _stay(left: Points) -> Points:
+    """The points from the first one on that one server can serve as it is started."""
+    wanted = settings(left[0][1])
+    return list(takewhile(lambda each: settings(each[1]) == wanted, left))
+
+
+def _told_failed(failed: dict[str, str], count: int) -> str:
+    said = [f"{label} ({why})" for label, why in list(failed.items())[:SAID]]
+    more = [f"and {len(failed) - SAID} more"] if len(failed) > SAID else []
+    return f"{len(failed)} of {count} load points failed: {'; '.join([*said, *more])}"
 
 
 async def _prepare(
-    server: HttpServer,
-    scenario: Scenario,
-    recordings: Recordings,
-    recorder: Recorder,
-    progress: Progress,
-    process: Process | None,
+    served: Served, stay: Points, recordings: Recordings, recorder: Recorder, progress: Progress
 ) -> list[Plan]:
-    """Ask the server what it is, fit the recordings, check every point; all before the first load."""
-    progress.phase = "waiting for the server"
-    loading = await server.ready()
-    info = await server.info()
-    if process is not None:
-        info = msgspec.structs.replace(info, build=process.ready["build"])
-    check_server(info, scenario)
+    """Fit the recordings to this server and check every point that it is to serve, before its first load."""
+    server, info = served.server, served.info
+    for _, point in stay:
+        check_server(info, point)
     progress.phase = "checking the call"
 
     async def count(call: Recording) -> int:
@@ -104,28 +112,27 @@ async def _prepare(
             raise BadInput(f"fit: {info.url} does not count tokens (/apply-template, /tokenize): leave fit out")
         return len(tokens)
 
-    used = {name: recordings[name] for name in names(scenario)}
-    tokens = {}
-    if scenario.fit is not None:
-        tokens = {name: await count(recording) for name, recording in used.items()}
-        used = {name: await fit(recording, count, scenario.fit) for name, recording in used.items()}
-    plans = [await preflight(server, info, label, point, used) for label, point in points(scenario)]
-    told: dict[str, Any] = {name: value for name, value in msgspec.structs.asdict(info).items() if name != "template"}
-    recorder.describe(
-        scenario=dump(scenario),
-        recordings={
-            name: {"title": call.title, "turns": len(call.turns), "tokens": tokens.get(name)}
-            for name, call in used.items()
-        },
-        server=told | {"embedded": process is not None, "loading_s": round(loading, 3)},
-        points={
-            plan.point: {
-                "slots": plan.slots,
-                "groups": {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()},
-            }
-            for plan in plans
-        },
-    )
+    fitted: dict[tuple[str, int | None], Recording] = {}
+    tokens: dict[str, int] = {}
+    plans = []
+    for label, point in stay:
+        used = {}
+        for name in dict.fromkeys(name for group in point.callers.values() for name in calls(group, point)):
+            if (name, point.fit) not in fitted:
+                call = recordings[name]
+                if point.fit is not None:
+                    tokens[name] = await count(call)
+                fitted[name, point.fit] = call if point.fit is None else await fit(call, count, point.fit)
+            used[name] = fitted[name, point.fit]
+        plans.append(await preflight(server, info, label, point, used))
+    told = {
+        name: {"title": call.title, "turns": len(call.turns), "tokens": tokens.get(name)}
+        for (name, _), call in fitted.items()
+    }
+    recorder.describe(recordings=told, server=served.facts)
+    for plan in plans:
+        groups = {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()}
+        recorder.describe_point(plan.point, slots=plan.slots, groups=groups)
     return plans
 
 
@@ -140,11 +147,8 @@ def _told(script: Script) -> dict[str, Any]:
     }
 
 
-async def _measure(
-    server: HttpServer, plans: list[Plan], recorder: Recorder, progress: Progress, origin: float
-) -> None:
-    lag = Lag()
-    lag.start()
+def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag) -> Bench:
+    """What the points of one server are measured with."""
 
     def emit(row: RequestRow, reply: Reply) -> None:
         recorder.row(row, "".join(reply.text))
@@ -152,25 +156,21 @@ async def _measure(
         progress.tokens += len(reply.token_s)
         progress.errors += row.outcome in ("error", "timeout")
 
-    bench = Bench(
-        run=recorder.id,
-        server=server,
+    return Bench(
+        run=recorder.salt,
+        server=served.server,
         origin=origin,
         progress=progress,
         emit=emit,
         note=recorder.event,
         lag=lag,
     )
-    try:
-        measured = [Point(bench, plan) for plan in plans]
-        repeats = plans[0].scenario.repeat
-        progress.repeats, progress.total = repeats, sum(point.rows() for point in measured) * repeats
-        loads = [point.load_seconds() for point in measured]
-        if all(seconds is not None for seconds in loads):
-            progress.loads_left_s = sum(seconds or 0.0 for seconds in loads) * repeats
-        for point in measured:
-            for number in range(1, repeats + 1):
-                await point.repeat(number)
-            recorder.end_point(point.name)
-    finally:
-        lag.stop()
+
+
+def _expect(progress: Progress, planned: Sequence[Point], unplanned: int) -> None:
+    """Tell how much is to be done from the first of the `planned` points on; the others are taken for as long."""
+    share = progress.repeats * (1 + unplanned / len(planned))
+    progress.total = progress.done + round(sum(point.rows() for point in planned) * share)
+    loads = [point.load_seconds() for point in planned]
+    known = [seconds for seconds in loads if seconds is not None]
+    progress.loads_left_s = sum(known) * share if len(known) == len(loads) else None

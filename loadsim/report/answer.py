@@ -22,6 +22,8 @@ def answers(points: list[Point], run: Run) -> Iterator[str]:
     if run.torn:
         end = "file ends" if run.torn == 1 else "files end"
         yield f"{run.torn} {end} in half a line, which is left out."
+    if run.left_over:
+        yield f"{several(run.left_over, 'row')} of load points that were begun again are left out."
     for point in points:
         yield _answer(point, len(points) > 1)
         if limits := client_limits(point):

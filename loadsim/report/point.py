@@ -29,7 +29,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks; `fitted`:
-    prompt tokens of the recordings before they were fitted."""
+    prompt tokens of the recordings before they were fitted; `server`: the event of its server's start, with the round
+    trip to it; empty in runs of old."""
 
     summary: PointSummary
     setting: Setting
@@ -42,6 +43,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     joins: list[Join]
     voice: float
     fitted: dict[str, int | None]
+    server: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -61,12 +63,15 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def points(run: Run) -> list[Point]:
-    """The load points of a run that have a measured row."""
+    """The load points of a run that have a measured row, as the scenario lists them, however they were measured."""
     load: dict[str, list[RequestRow]] = {}
     for row in run.rows:
         if row.row == "load":
             load.setdefault(row.point, []).append(row)
-    return [_point(summary, load.get(summary.point, []), run) for summary in summarize(run.rows, run.events)]
+    listed = list(run.facts.get("points", {}))
+    found = summarize(run.rows, run.events)
+    found.sort(key=lambda each: listed.index(each.point) if each.point in listed else len(listed))
+    return [_point(summary, load.get(summary.point, []), run) for summary in found]
 
 
 def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
@@ -87,6 +92,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         joins=joins(load, found.cold),
         voice=_voice(load, found),
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
+        server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
     )
 
 

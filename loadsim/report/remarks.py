@@ -37,8 +37,18 @@ def remarks(point: Point) -> Iterator[str]:
             told = f"; {several(who.untold, 'request')} ended before the server told theirs" if who.untold else ""
             new = f"the prompts grew by {who.new:,}{told}{_moved(who)}"
             yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, {new}"
+    yield from _server(point)
     yield _delivered(point)
     yield from _fitted(point)
+
+
+def _server(point: Point) -> Iterator[str]:
+    """What of a first token is the way there and back, and how long the server took to start."""
+    if (round_trip := point.server.get("round_trip_s")) is not None:
+        yield f"round trip to the server {ms(round_trip)} ms, in every first token"
+    if boot := point.server.get("boot"):
+        ready, first = number(boot["health_s"]), number(boot["first_token_s"])
+        yield f"the server was ready {ready} s after its start, its first token came after {first} s"
 
 
 def _replies(who: Who) -> Iterator[str]:

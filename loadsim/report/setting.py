@@ -1,12 +1,12 @@
 """What the scenario said at a load point. Runs of old lack keys: a value that is not there is None."""
 
 from collections.abc import Iterable
-from itertools import product
 from typing import Any
 
 import msgspec
 
 from ..results.read import Run
+from ..scenario.sweep import combine
 from ..scenario.units import parse_duration
 from ..stats.heard import Around
 
@@ -48,9 +48,10 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def batches(self) -> tuple[int, int] | None:
-        """-b and -ub; None: another's server, which does not tell."""
-        batch, ubatch = self.get("server.batch"), self.get("server.ubatch")
-        return (batch, ubatch) if self.embedded and batch and ubatch else None
+        """-b and -ub; None: another's server, which does not tell, or a command that does not take them."""
+        batch, ubatch, launch = self.get("server.batch"), self.get("server.ubatch"), self.get("server.launch") or ""
+        told = self.embedded or ("{batch}" in launch and "{ubatch}" in launch)
+        return (batch, ubatch) if told and batch and ubatch else None
 
     def ordered(self, groups: Iterable[str]) -> list[str]:
         """Groups as the scenario lists them, each once; rows are in the order of their ends, which is chance."""
@@ -67,8 +68,9 @@ def setting(run: Run, point: str) -> Setting:
     """The scenario at a load point."""
     scenario = run.facts.get("scenario") or {}
     sweep = scenario.get("sweep") or {}
-    # A run lists its points in the grid's order, the first key's values outermost.
-    values = dict(zip(run.facts.get("points") or {}, product(*sweep.values()), strict=False)).get(point, ())
+    # A run lists its points in the scenario's order, however it measured them.
+    combined = combine(sweep.values(), scenario.get("sweep_by"))
+    values = dict(zip(run.facts.get("points") or {}, combined, strict=False)).get(point, ())
     for key, value in zip(sweep, values, strict=False):
         scenario = _put(scenario, key.split("."), value)
     return Setting(scenario, bool(run.facts.get("server", {}).get("embedded")))

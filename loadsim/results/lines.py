@@ -24,6 +24,7 @@ class Lines:
         try:
             if self._fd is None:
                 self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+                self._size = os.fstat(self._fd).st_size  # a resumed run's file is there already
             if self._torn:
                 os.ftruncate(self._fd, self._size)
             self._torn = True

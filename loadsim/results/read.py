@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ..types import BadInput, RequestRow
-from .write import FORMAT
+
+FORMAT = "loadsim run 1"
 
 T = TypeVar("T")
 
@@ -15,8 +16,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """A run as recorded.
 
     facts: run.json; its `ended` is None for a run that was killed or is still going on.
-    texts: the replies' texts by the row's number; empty where they were not kept.
+    texts: the replies' texts by the row's place in `rows`; empty where they were not kept.
     torn: how many files end in half a line, which is left out.
+    left_over: how many rows are not in `rows`, since their load point was begun again when the run was resumed.
     """
 
     path: Path
@@ -25,6 +27,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     events: list[dict[str, Any]]
     texts: dict[int, str]
     torn: int
+    left_over: int = 0
 
 
 class Text(msgspec.Struct):
@@ -35,11 +38,30 @@ class Text(msgspec.Struct):
 
 
 def read(path: Path) -> Run:
-    """Read the run in the folder `path`.
+    """Read the run in the folder `path`. Of a load point that was begun again after the run broke off, only the rows
+    and events since it was last begun are in it.
 
     Raises BadInput for a folder without a run, a run in another format, and a line that cannot be read (file:line).
     """
-    facts = _facts(path)
+    run = read_whole(path)
+    last: dict[str, int] = {}
+    for event in run.events:
+        if event.get("event") == "phase" and (point := event.get("point")):
+            last[point] = max(event.get("resumed", 0), last.get(point, 0))
+    stay = [number for number, row in enumerate(run.rows) if row.resumed >= last.get(row.point, 0)]
+    events = [event for event in run.events if event.get("resumed", 0) >= last.get(event.get("point", ""), 0)]
+    return msgspec.structs.replace(
+        run,
+        rows=[run.rows[number] for number in stay],
+        events=events,
+        texts={place: run.texts[number] for place, number in enumerate(stay) if number in run.texts},
+        left_over=len(run.rows) - len(stay),
+    )
+
+
+def read_whole(path: Path) -> Run:
+    """`read` with everything that the run holds, what is left over too."""
+    facts = read_facts(path)
     rows, torn_rows = _lines(path / "requests.jsonl", RequestRow)
     events, torn_events = _lines(path / "events.jsonl", dict[str, Any])
     texts, torn_texts = _lines(path / "replies.jsonl", Text)
@@ -53,7 +75,8 @@ def read(path: Path) -> Run:
     )
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def read_facts(path: Path) -> dict[str, Any]:
+    """run.json. Raises BadInput as `read` does."""
     file = path / "run.json"
     try:
         facts = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +16,8 @@ from ..types import BadInput, RequestRow, RunStopped
 from .histograms import Histograms, header, metrics
 from .lines import Lines
 from .machine import host, versions
-
-FORMAT = "loadsim run 1"
+from .read import FORMAT
+from .resume import clamped, lock, mend
 
 Ended = Literal["complete", "interrupted", "stopped"]
 
@@ -51,21 +52,22 @@ class Recorder:
     """Writes a run into the folder `path`, which it makes.
 
     `start`: loop time at 0 on the run's clock. `text`: keep the replies' texts. `now`: the clock; None: the running
-    loop's. `rows`: how many it has written. Raises BadInput where the folder holds something or cannot be written;
-    every later write raises RunStopped, naming the file, where the system refuses it.
+    loop's. `rows`: how many the run has. `finished`: the load points that it has; `resumed`: how often it has been.
+    Raises BadInput where the folder holds something or cannot be written; every later write raises RunStopped, naming
+    the file, where the system refuses it.
     """
 
     def __init__(self, path: Path, start: float, text: bool, now: Callable[[], float] | None = None) -> None:
-        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise BadInput(f"{path} is not empty: a run needs a folder of its own")
+        except OSError as error:
+            raise _refused(path, error) from error
+        self._open(path, start, text, now)
         self.id = uuid.uuid4().hex
-        self._start = start
-        self._now = now or asyncio.get_running_loop().time
-        self._requests = Lines(path / "requests.jsonl")
-        self._replies = Lines(path / "replies.jsonl") if text else None
-        self._events = Lines(path / "events.jsonl")
-        self._log = Lines(path / "histograms.hlog")
-        self._histograms = Histograms()
-        self.rows = 0
+        self.finished: frozenset[str] = frozenset()
+        self.resumed = self.rows = 0
         self._written_s = 0.0
         epoch_s = time.time() - self._clock()
         self._facts: dict[str, Any] = {
@@ -78,13 +80,64 @@ class Recorder:
             "host": msgspec.to_builtins(host()),
         }
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise BadInput(f"{path} is not empty: a run needs a folder of its own")
             self._save()
         except OSError as error:
-            raise BadInput(f"cannot write a run into {path}: {error.strerror}") from error
+            raise _refused(path, error) from error
         self._log.write(header(epoch_s))
+
+    @classmethod
+    def resume(cls, path: Path, loop_s: float, now: Callable[[], float] | None = None) -> "Recorder":
+        """Go on with the run in the folder `path`, which broke off: its files are mended and appended to.
+
+        `loop_s`: loop time now. The run's clock goes on by the wall's, never back. Raises BadInput for a run that is
+        complete, that still goes on or that cannot be read.
+        """
+        self = cls.__new__(cls)
+        try:
+            held = lock(path)
+            found = mend(path)
+        except OSError as error:
+            raise BadInput(f"cannot go on with the run in {path}: {error.strerror}") from error
+        passed = max(time.time() - found.facts["started"]["epoch_s"], found.seconds)
+        self._open(path, loop_s - passed, found.text, now, held)
+        self.id = found.facts["id"]
+        self.finished, self.resumed, self.rows = found.finished, found.resumed + 1, found.rows
+        self._histograms.clamped = clamped(found)
+        self._written_s = self._clock()
+        self._facts = found.facts | {"ended": None, "why": None, "resumed": self.resumed}
+        self._describe({})
+        self.event("resumed", versions=versions())
+        return self
+
+    def _open(
+        self, path: Path, start: float, text: bool, now: Callable[[], float] | None, held: int | None = None
+    ) -> None:
+        self.path = path
+        self.start = start
+        self._now = now or asyncio.get_running_loop().time
+        try:
+            self._held: int | None = lock(path) if held is None else held
+        except OSError as error:
+            raise _refused(path, error) from error
+        self._requests = Lines(path / "requests.jsonl")
+        self._replies = Lines(path / "replies.jsonl") if text else None
+        self._events = Lines(path / "events.jsonl")
+        self._log = Lines(path / "histograms.hlog")
+        self._histograms = Histograms()
+
+    @property
+    def salt(self) -> str:
+        """What no other run has, nor this one before it was resumed."""
+        return f"{self.id}-{self.resumed}" if self.resumed else self.id
+
+    def begin(self, scenario: dict[str, Any], points: Iterable[str]) -> None:
+        """Put the scenario into run.json, and its load points in their order, measured or not."""
+        known = self._facts.get("points", {})
+        self.describe(scenario=scenario, points={point: known.get(point, {}) for point in points})
+
+    def describe_point(self, point: str, **facts: Any) -> None:
+        """Put facts about a load point into run.json."""
+        self.describe(points=self._facts.get("points", {}) | {point: facts})
 
     def describe(self, **facts: Any) -> None:
         """Put facts into run.json, each under its name; a later one of the same name takes its place."""
@@ -93,6 +146,7 @@ class Recorder:
 
     def row(self, row: RequestRow, text: str | None) -> None:
         """Append a request as it ended, and its reply's text; None: it has none."""
+        row.resumed = self.resumed
         self._requests.write(_line(row))
         number, self.rows = self.rows, self.rows + 1
         for metric, seconds in metrics(row).items():
@@ -102,11 +156,13 @@ class Recorder:
 
     def event(self, name: str, /, **fields: Any) -> None:
         """Append what happened now."""
-        self._events.write(_line({"t_s": self._clock(), "event": name, **fields}))
+        again = {"resumed": self.resumed} if self.resumed else {}
+        self._events.write(_line({"t_s": self._clock(), "event": name, **again, **fields}))
 
     def end_point(self, point: str) -> None:
-        """A point, or a window of one, is over: append its histograms, as an interval since the last such call."""
+        """A point is measured: append its histograms, as an interval since the last such call, and that it is."""
         self._write_histograms(point)
+        self.event("finished", point=point)
 
     def close(self, ended: Ended, why: str | None = None) -> None:
         """Write what is left and how the run ended, `why` in one line."""
@@ -120,7 +176,12 @@ class Recorder:
                 if lines is not None:
                     lines.close()
             facts = {"ended": ended, "why": why, "seconds": self._clock(), "clamped": dict(self._histograms.clamped)}
-            self._describe(facts)
+            try:
+                self._describe(facts)
+            finally:
+                if self._held is not None:
+                    os.close(self._held)
+                    self._held = None
 
     def _write_histograms(self, point: str | None) -> None:
         since, self._written_s = self._written_s, max(self._clock(), self._written_s)
@@ -145,7 +206,11 @@ class Recorder:
             raise
 
     def _clock(self) -> float:
-        return round(self._now() - self._start, 6)
+        return round(self._now() - self.start, 6)
+
+
+def _refused(path: Path, error: OSError) -> BadInput:
+    return BadInput(f"cannot write a run into {path}: {error.strerror}")
 
 
 def _line(record: Any) -> bytes:

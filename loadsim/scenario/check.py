@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from . import tree
+from ..types import ServerSettings
+from . import launch, tree
 from .model import Pace, ReplyLength, Scenario, Server
 from .retry import RETRIES
 from .tree import Node, bad
@@ -52,6 +53,9 @@ def check(scenario: Scenario, node: Node) -> None:
 def _secrets(scenario: Scenario) -> Iterator[Problem]:
     if re.search("[@?]", scenario.server.url):
         yield "server.url", "no name, password or query in a url; give the key as LOADSIM_API_KEY"
+    for word in (scenario.server.launch or "").replace("=", " ").split():
+        if word.startswith("-") and _SECRET.fullmatch(word.lstrip("-").lower().replace("-", "_")):
+            yield "server.launch", f"no secrets in a scenario; give {word} by a file, or in the environment"
     for path in _paths(scenario.request, "request"):
         if _SECRET.fullmatch(path.rpartition(".")[2].lower().replace("-", "_")):
             yield path, "no secrets in a scenario; give the key as LOADSIM_API_KEY"
@@ -125,14 +129,40 @@ def _settings(server: Server) -> Iterator[Problem]:
             meant = f"http://{server.url}"
             hint = f"; did you mean {meant}?" if _URL.fullmatch(meant) else ""
             yield "server.url", f"expected http://host[:port][/path], https://... or embedded; got {server.url!r}{hint}"
+    if server.launch is not None:
+        try:
+            names = launch.names(server.launch)
+        except ValueError as error:
+            yield "server.launch", str(error)
+            return
+        if server.url == EMBEDDED and "port" not in names:
+            yield "server.launch", "expected {port} in it, or server.url to say where the server will be"
+
+
+def started(server: Server) -> bool:
+    """Whether loadsim starts the server, by itself or by a command."""
+    return server.url == EMBEDDED or server.launch is not None
+
+
+def settable(server: Server) -> list[str]:
+    """The settings that reach the server; all, where a template is wrong that is to be told of."""
+    fields = list(ServerSettings.__struct_fields__)
+    if server.launch is None:
+        return fields if server.url == EMBEDDED else []
+    try:
+        names = launch.names(server.launch)
+    except ValueError:
+        return fields
+    return [name for name in fields if name in names]
 
 
 def _fitting(scenario: Scenario) -> Iterator[Problem]:
     """What has to fit in a server that loadsim starts; of another one, only it can tell."""
     server, callers = scenario.server, scenario.callers
-    if server.url != EMBEDDED:
+    told = settable(server)
+    if "slots" not in told:
         return
-    if server.context < LEAST_CONTEXT * server.slots:
+    if "context" in told and server.context < LEAST_CONTEXT * server.slots:
         least = LEAST_CONTEXT * server.slots
         needed = f"{server.slots} slots need {least} tokens, {LEAST_CONTEXT} each"
         yield "server.context", f"{needed}; the context has {server.context}"

@@ -8,11 +8,11 @@ from .. import shipped
 from ..types import BadInput
 from . import tree
 from .build import build, dump, put
-from .model import Scenario
+from .model import Scenario, Server
 from .sweep import grid
 from .tree import Mapping, Node, Scalar, bad
 
-__all__ = ["dump", "load", "restore"]
+__all__ = ["dump", "load", "restore", "server_of"]
 
 MOST_BYTES = 1_000_000
 
@@ -29,6 +29,19 @@ def load(name: str, sets: Sequence[str] = (), url: str | None = None) -> Scenari
     if url is not None:
         node = tree.put(node, ["server", "url"], Scalar(f"--url {url}", "text", url))
     return _checked(node)
+
+
+def server_of(sets: Sequence[str]) -> Server:
+    """The embedded server with `key=value` settings, such as `slots=4` or `server.slots=4`. Raises BadInput."""
+    node: Node = tree.plain({"recording": "-", "callers": {"any": {"count": 1}}, "server": {}}, "loadsim server")
+    for change in sets:
+        where = f"--set {change}"
+        path, value = _parted(change, where)
+        key = path.removeprefix("server.")
+        if key in ("url", "launch"):
+            raise bad(where, key, "loadsim server runs the embedded server, with its settings only")
+        node = put(node, ["server", *key.split(".")], value)
+    return _checked(node).server
 
 
 def restore(data: dict[str, Any], where: str) -> Scenario:
@@ -76,7 +89,12 @@ def _read(path: Path) -> Node:
 
 def _changed(node: Node, change: str) -> Node:
     """The tree with one `key=value` applied. Raises BadInput."""
-    where = f"--set {change}"
+    path, value = _parted(change, f"--set {change}")
+    return put(node, tree.keys(path), value)
+
+
+def _parted(change: str, where: str) -> tuple[str, Node]:
+    """The dotted key and the value of a `key=value`. Raises BadInput."""
     path, equals, text = change.partition("=")
     path = path.strip()
     if not equals or not all(path.split(".")):
@@ -84,4 +102,4 @@ def _changed(node: Node, change: str) -> Node:
     value = tree.parse(text, where, where)
     if value is None:
         raise bad(where, "", "give a value after =, null for none")
-    return put(node, tree.keys(path), value)
+    return path, value

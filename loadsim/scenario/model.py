@@ -18,6 +18,9 @@ class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Where the server is, and the settings of one that loadsim starts.
 
     url: where the server is, or `embedded` for one that loadsim starts with the other keys' settings.
+    launch: a command that starts the server, such as `llama-server -m model.gguf -np {slots} -c {context} -ub {ubatch}
+        --port {port}`; no shell runs it. The other keys' settings take the placeholders' places; `{port}` is a free
+        port, or the one of `url` where that says where the server will be.
     slots: how many calls the server holds, `-np`.
     context: tokens over all slots, `-c`.
     batch: tokens that the server takes in one step, `-b`.
@@ -34,6 +37,7 @@ class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
     url: str = "embedded"
+    launch: str | None = None
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -203,7 +207,12 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     duration: how long callers begin turns; null until all calls are over.
     request: fields passed to the server as they are.
     timeout: when waiting ends.
-    sweep: values for a key such as `callers.warm.slots`, one load point each.
+    sweep: values for a key such as `callers.warm.slots` or `server.ubatch`, one load point each. A server that loadsim
+        starts is started again where one of its keys changes.
+    sweep_by: `grid` makes a load point of every combination of the keys' values, `zip` one of all first values, one of
+        all second ones, and so on.
+    order: `file` measures the points as they stand, `random` in an order that the seed decides, so that a card that
+        heats up does not look like load.
     """
 
     recording: str
@@ -225,3 +234,5 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     request: dict[str, Any] = {}
     timeout: Timeouts = Timeouts()
     sweep: dict[str, Annotated[list[Any], Meta(min_length=1)]] = {}
+    sweep_by: Literal["grid", "zip"] = "grid"
+    order: Literal["file", "random"] = "file"

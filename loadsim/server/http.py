@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+from statistics import median
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,8 @@ from .stamped import StampedResponse, session
 from .stream import Stream, error_text
 
 WATCH_S = 0.1
+LOADING_S = 0.25  # between two questions to a server that loads, and to one whose start is timed
+STARTING_S = 0.02
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,16 +151,53 @@ class HttpServer:
 
     # -- what the server tells
 
-    async def ready(self) -> float:
-        """Wait while the server says that it loads its model; returns the seconds that took. Raises RunStopped."""
+    async def ready(self, starting: bool = False) -> float:
+        """Wait while the server says that it loads its model, and one that is `starting` while nobody answers; returns
+        the seconds that took. Raises RunStopped."""
         start = self._loop.time()
         while True:
-            status, body = await self._ask("GET", "/health")
+            try:
+                status, body = await self._ask("GET", "/health")
+                said = f"is still loading after {self.waits.loading:g} s: {_body_error(body)}"
+            except RunStopped as error:
+                if not starting:
+                    raise
+                status, said = 503, f"is not up after {self.waits.loading:g} s: {error}"
             if status != 503:
                 return self._loop.time() - start
             if self._loop.time() - start > self.waits.loading:
-                raise RunStopped(f"{self.url} is still loading after {self.waits.loading:g} s: {_body_error(body)}")
-            await asyncio.sleep(0.25)
+                raise RunStopped(f"{self.url} {said}")
+            await asyncio.sleep(STARTING_S if starting else LOADING_S)
+
+    async def answers(self) -> bool:
+        """Whether anybody answers there."""
+        try:
+            await self._ask("GET", "/health")
+        except RunStopped:
+            return False
+        return True
+
+    async def round_trip(self, times: int = 5) -> float:
+        """Seconds from a request to its answer's first bytes, where the server has nothing to do: the median of so many
+        small requests, each on a connection of its own that stood before."""
+        return median([await self._round_trip() for _ in range(times)])
+
+    async def _round_trip(self) -> float:
+        opened = SimpleNamespace(connected=None)
+        context = SimpleNamespace(reply=opened, due=None)
+        try:
+            async with (
+                asyncio.timeout(self.waits.connect + self.waits.silence),
+                self._session.get(f"{self.url}/health", headers=self._headers, trace_request_ctx=context) as response,
+            ):
+                assert isinstance(response, StampedResponse)
+                answered = response.handler.headers_at or self._loop.time()
+                await response.read()
+        except TimeoutError:
+            raise RunStopped(f"{self.url}/health did not answer in time") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise RunStopped(f"no server at {self.url}: {_network_error(error)}") from None
+        return float(answered - opened.connected)
 
     async def info(self) -> ServerInfo:
         """Ask the server what it is; from then on it is spoken to as llama-server, or as any other."""

@@ -268,6 +268,6 @@ def test_the_schema_is_json(here: Path) -> None:
 def test_help_reads(here: Path) -> None:
     done = loadsim("--help")
     assert done.returncode == 0
-    for command in ("scenario", "recording", "report"):
+    for command in ("scenario", "recording", "server", "report"):
         assert f"  {command}  " in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -177,6 +177,19 @@ def test_several_turns_each_extend_or_rewind_the_callers_own_prompt(tmp_path: Pa
         assert after[: len(before)] == before
 
 
+def test_the_round_trip_is_told_of_every_server(tmp_path: Path) -> None:
+    found, truth = measured(tmp_path / "run", {"repeat": 1})
+    told = found.facts["server"]
+    assert 0 < told["round_trip_s"] < 0.05
+    assert (told["boot"], told["command"]) == (None, None)
+    first = next(i for i, request in enumerate(truth.requests) if request.path == "/v1/chat/completions")
+    # one question whether it is ready, five for the way; none of them under the load
+    assert [request.path for request in truth.requests[:first]].count("/health") == 6
+    assert "/health" not in [request.path for request in truth.requests[first:]]
+    (event,) = [event for event in found.events if event["event"] == "server"]
+    assert (event["points"], event["round_trip_s"], event["started_s"]) == (["3 warm"], told["round_trip_s"], None)
+
+
 def test_replies_are_kept_with_their_row(tmp_path: Path) -> None:
     found, _ = measured(tmp_path / "run", {})
     assert set(found.texts) == set(range(len(found.rows)))

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from loadsim.cli.report import report
-from loadsim.results.write import FORMAT
+from loadsim.results.read import FORMAT
 from loadsim.types import BadInput, RequestRow
 from tests.stats.rows import reply, row
 

@@ -24,6 +24,12 @@ def test_swept_values_are_in_it_by_the_grids_order() -> None:
     assert scenario["callers"]["warm"]["count"] == 12  # the run itself is left as it is
 
 
+def test_zipped_values_stand_side_by_side() -> None:
+    scenario = {"sweep": {"server.batch": [512, 2048], "server.ubatch": [128, 512]}, "sweep_by": "zip"}
+    run = run_of(row(), scenario=scenario, embedded=True, points={"a": {}, "b": {}})
+    assert [setting(run, name).batches for name in ("a", "b")] == [(512, 128), (2048, 512)]
+
+
 def test_a_word_in_a_sections_place_is_short_for_by() -> None:
     swept = SPEECH | {"pace": SPEECH["pace"] | {"by": "at_once"}, "sweep": {"pace": ["at_once", "speech"]}}
     run = run_of(row(), scenario=swept, points={"a": {}, "b": {}})

@@ -321,8 +321,8 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("  slots: 8", "  similarity: 1.5", "x.yaml:8: server.similarity: expected a number, 0 to 1, or null; got 1.5"),
         ("  slots: 8", "  similarity: 1e999", "x.yaml:8: server.similarity: too large a number; got 1e999"),
         ("\n  slots: 8", " 8", "x.yaml:7: server: expected keys (batch, cache_idle_slots, cache_ram, cache_type_k, "
-         "cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, similarity, slots, threads, ubatch, "
-         "url); got 8"),
+         "cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, launch, similarity, slots, threads, "
+         "ubatch, url); got 8"),
         ("server:", "sweep: {fit: 4}\nserver:", "x.yaml:7: sweep.fit: expected a list; got 4"),
         # turns
         ("cache: warm", "turns: first", "x.yaml:6: callers.warm.turns: "

@@ -5,7 +5,7 @@ import pytest
 
 from loadsim.scenario.load import load
 from loadsim.scenario.model import BargeIn, Group, Pace, ReplyLength, Scenario
-from loadsim.scenario.sweep import points
+from loadsim.scenario.sweep import in_order, points
 from loadsim.scenario.units import Duration, Start, VoiceRate
 from loadsim.types import BadInput
 
@@ -19,8 +19,12 @@ callers:
     cache: cold
 """
 CAN = (
-    "keys that can be swept: callers, fit, baseline, reply, pace, voice, barge_in, speculation, retry, patience, "
-    "history, duration, request, timeout"
+    "keys that can be swept: callers, server, fit, baseline, reply, pace, voice, barge_in, speculation, retry, "
+    "patience, history, duration, request, timeout"
+)
+SETTINGS = (
+    "slots, context, batch, ubatch, checkpoints, checkpoint_min_step, cache_ram, cache_idle_slots, kv_unified, "
+    "cache_type_k, cache_type_v, similarity, threads"
 )
 
 
@@ -63,6 +67,27 @@ def test_two_keys_make_a_grid_with_the_first_one_outermost() -> None:
         ("every=800 ms, reply=recorded", Duration(0.8), "recorded"),
         ("every=800 ms, reply={free: 120}", Duration(0.8), ReplyLength(free=120)),
     ]
+
+
+def test_a_zip_takes_the_values_side_by_side() -> None:
+    lists = "sweep_by: zip\nsweep:\n  server.batch: [512, 512, 2048]\n  server.ubatch: [128, 512, 512]\n"
+    assert [(label, point.server.batch, point.server.ubatch) for label, point in points(scenario(lists))] == [
+        ("batch=512, ubatch=128", 512, 128),
+        ("batch=512, ubatch=512", 512, 512),
+        ("batch=2048, ubatch=512", 2048, 512),
+    ]
+
+
+def test_a_random_order_is_the_seeds_and_has_every_point_once() -> None:
+    def order(more: str) -> list[str]:
+        swept = scenario(f"{more}\nsweep:\n  request.top_k: {list(range(8))}\n")
+        return [label for label, _ in in_order(points(swept), swept)]
+
+    filed = [f"top_k={k}" for k in range(8)]
+    assert order("order: file") == filed
+    assert order("order: random") == order("order: random") != filed
+    assert sorted(order("order: random")) == filed
+    assert order("order: random\nseed: 2") != order("order: random")
 
 
 def test_labels_tell_keys_of_two_groups_apart() -> None:
@@ -155,10 +180,39 @@ def test_a_swept_short_form_takes_the_place_of_the_files() -> None:
             "(allowed: again, cache, count, every, recordings, slots, start, turns)",
         ),
         (
-            "sweep:\n  server.slots: [4, 8]\n",
-            "x.yaml:9: sweep.server.slots: a server key needs a restart, "
-            f"which this version does not do between points; {CAN}",
+            "server: {url: 'http://gpu'}\nsweep:\n  server.slots: [4, 8]\n",
+            "x.yaml:10: sweep.server.slots: a server key needs a restart, "
+            "and loadsim did not start the server at http://gpu",
         ),
+        (
+            "sweep:\n  server.url: ['http://a', 'http://b']\n",
+            f"x.yaml:9: sweep.server.url: one server for all points; sweep its settings: {SETTINGS}",
+        ),
+        (
+            "sweep:\n  server: [{slots: 4}]\n",
+            f"x.yaml:9: sweep.server: one server for all points; sweep its settings: {SETTINGS}",
+        ),
+        (
+            "sweep:\n  server.ubtach: [4]\n",
+            "x.yaml:9: sweep: server.ubtach: unknown key; did you mean ubatch? (allowed: batch, cache_idle_slots, "
+            "cache_ram, cache_type_k, cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, launch, "
+            "similarity, slots, threads, ubatch, url)",
+        ),
+        (
+            "sweep:\n  server.slots: [12, 2]\n",
+            "x.yaml:4: callers.warm.count: 3 callers need 3 slots; the server has 2: "
+            "lower callers.warm.count or callers.cold.count or raise server.slots",
+        ),
+        (
+            "sweep_by: zip\nsweep:\n  server.ubatch: [1, 2]\n  fit: [1, 2, 3]\n",
+            "x.yaml:9: sweep: sweep_by: zip needs as many values of each key; server.ubatch has 2, fit has 3",
+        ),
+        (
+            "sweep_by: zip\nsweep:\n  fit: [1, 2, 1]\n  request.top_k: [4, 4, 4]\n",
+            "x.yaml:9: sweep: fit=1, top_k=4 stands twice; repeat measures a point more than once",
+        ),
+        ("sweep_by: pairs\n", "x.yaml:8: sweep_by: expected one of grid, zip; got 'pairs'"),
+        ("sweep:\n  order: [file]\n", f"x.yaml:9: sweep.order: the points have one order; {CAN}"),
         (
             "sweep:\n  recording: [a.json]\n",
             f"x.yaml:9: sweep.recording: one recording for all points, so that they compare; {CAN}",

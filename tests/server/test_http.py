@@ -419,3 +419,64 @@ def test_the_body_is_json_that_decodes_to_what_was_asked() -> None:
         await server.close()
 
     run(main())
+
+
+def test_a_round_trip_is_the_median_of_five_on_fresh_connections() -> None:
+    """Held against a server that answers after 10, 60, 20, 110 and 30 ms."""
+    delays = [0.01, 0.06, 0.02, 0.11, 0.03]
+    seen: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        await asyncio.sleep(delays[len(seen) - 1])
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n")
+        await asyncio.sleep(0.05)  # the rest of the answer is no part of the way
+        writer.write(b'{"status":"ok"}')
+        await writer.drain()
+        writer.close()
+
+    async def main() -> float:
+        listener = await asyncio.start_server(answer, "127.0.0.1")
+        server = HttpServer(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", "s3cret")
+        try:
+            return await server.round_trip()
+        finally:
+            await server.close()
+            listener.close()
+
+    assert run(main()) == pytest.approx(0.03, abs=0.01)
+    assert len(seen) == 5  # a connection each
+    assert all(head.startswith(b"GET /health ") and b"Bearer s3cret" in head for head in seen)
+
+
+def test_a_round_trip_to_nobody_stops_the_run() -> None:
+    async def main() -> None:
+        server = HttpServer("http://127.0.0.1:9")
+        try:
+            with pytest.raises(RunStopped, match=r"^no server at http://127\.0\.0\.1:9: cannot connect"):
+                await server.round_trip()
+        finally:
+            await server.close()
+
+    run(main())
+
+
+def test_a_server_that_starts_is_waited_for_and_any_other_is_not() -> None:
+    async def main() -> None:
+        async with serve(**QUICK) as truth:
+            url = truth.url
+        port = int(url.rpartition(":")[2])
+        server = HttpServer(url, waits=Waits(loading=0.2))
+        try:
+            with pytest.raises(RunStopped, match=r"^no server at"):
+                await server.ready()
+            with pytest.raises(RunStopped, match=r"^http://\S+ is not up after 0\.2 s: no server at "):
+                await server.ready(starting=True)
+            waiting = asyncio.create_task(HttpServer.ready(server, starting=True))
+            await asyncio.sleep(0.1)
+            async with serve(**QUICK, port=port):
+                assert 0.05 < await waiting < 0.2
+        finally:
+            await server.close()
+
+    run(main())

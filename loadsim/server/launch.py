@@ -1,0 +1,46 @@
+"""A server started by a command of the user's."""
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import guard, process
+
+
+class CommandError(Exception):
+    """A command that cannot be run at all."""
+
+
+async def start(command: Sequence[str], log: Path) -> process.Process:
+    """Run `command`, with no shell and from our working directory; what it prints is appended to `log`.
+
+    It has an open stdin, and ends with us, with its process group. Returned when it runs, which is long before it
+    serves. Raises CommandError.
+    """
+    # A file of its own, not a module: the working directory may hold modules that would break it.
+    guarded = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *command]
+    started = await process.start(guarded, log)
+    if "error" in started.ready:
+        await started.stop()
+        raise CommandError(started.ready["error"])
+    return started
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def last_line(log: Path, start: int = 0) -> str:
+    """The last line in a log that says anything, from byte `start` on."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(start, log.stat().st_size - 65536))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((" ".join(line.split())[:300] for line in reversed(lines) if line.strip()), "")
