@@ -73,6 +73,20 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any] = {}
 
 
+class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One streaming request with an exact prompt: `tokens` are the ids that the server evaluates, no template between.
+
+    The other fields are as in ChatRequest.
+    """
+
+    tokens: list[int]
+    max_tokens: int | None = None
+    ignore_eos: bool = False
+    slot: int | None = None
+    due: float | None = None
+    fields: dict[str, Any] = {}
+
+
 class Timings(msgspec.Struct, kw_only=True):
     """llama-server's `timings`, cumulative; tokens and milliseconds."""
 
