@@ -26,7 +26,8 @@ SWEPT = tuple(key for key in Scenario.__struct_fields__ if key not in FIXED)
 def points(scenario: Scenario) -> list[tuple[str, Scenario]]:
     """Label and scenario of each load point, the first key's values outermost; without a sweep, the scenario itself.
 
-    Labels are `slots=server` or, without a sweep, `12 warm + 1 cold_caller`. Raises BadInput with the sweep's key.
+    Labels are `slots=server` or, without a sweep, `12 warm + 1 cold_caller`, or the probe's kind. Raises BadInput with
+    the sweep's key.
     """
     return grid(tree.plain(dump(scenario), "scenario"))
 
@@ -36,7 +37,8 @@ def grid(node: Node) -> list[tuple[str, Scenario]]:
     base = build(node)
     if not base.sweep:
         check(base, node)
-        return [(" + ".join(f"{group.count} {name}" for name, group in base.callers.items()), base)]
+        label = base.probe.kind if base.probe else _crowd(base)
+        return [(label, base)]
     swept = _swept(node, base)
     names = _names(list(swept))
     bare = tree.put(node, ["sweep"], Mapping("", {}))
@@ -50,6 +52,10 @@ def grid(node: Node) -> list[tuple[str, Scenario]]:
         label = ", ".join(f"{names[key]}={_text(value)}" for key, value in zip(swept, values, strict=True))
         found.append((label, scenario))
     return found
+
+
+def _crowd(scenario: Scenario) -> str:
+    return " + ".join(f"{group.count} {name}" for name, group in scenario.callers.items())
 
 
 def _swept(node: Node, base: Scenario) -> dict[str, list[Node]]:

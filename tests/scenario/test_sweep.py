@@ -19,7 +19,7 @@ callers:
     cache: cold
 """
 CAN = (
-    "keys that can be swept: callers, fit, baseline, reply, pace, voice, barge_in, speculation, retry, patience, "
+    "keys that can be swept: callers, probe, fit, baseline, reply, pace, voice, barge_in, speculation, retry, patience, "
     "history, duration, request, timeout"
 )
 
