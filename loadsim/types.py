@@ -158,7 +158,7 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     `call`: the caller's calls so far, from 0; `attempt`: requests for the same step before this one. `abandoned`: the
     caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
     it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply
-    that the recording has no result for.
+    that the recording has no result for. `probe`: what a probe's row asked, such as `{"replaced": 516}`.
     """
 
     point: str
@@ -201,5 +201,6 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     cut: Cut | None = None
     cut_tokens: int | None = None
     misses: int = 0
+    probe: dict[str, Any] = {}
     token_s: list[float] = []
     token_server_ms: list[float] = []

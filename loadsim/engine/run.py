@@ -23,6 +23,7 @@ from ..telemetry.lag import Lag
 from ..types import BadInput, RequestRow, RunStopped, ServerSettings
 from .point import Bench, Point
 from .preflight import Plan, Recordings, Script, calls, check_server, preflight, prompt_tokens
+from .probe import ProbePlan, Probing, prepare
 from .progress import Progress
 
 LOG = "server.log"
@@ -87,7 +88,7 @@ async def _prepare(
     recorder: Recorder,
     progress: Progress,
     process: Process | None,
-) -> list[Plan]:
+) -> list[Plan | ProbePlan]:
     """Ask the server what it is, fit the recordings, check every point; all before the first load."""
     progress.phase = "waiting for the server"
     loading = await server.ready()
@@ -104,9 +105,13 @@ async def _prepare(
         return len(tokens)
 
     used = {name: recordings[name] for group in scenario.callers.values() for name in calls(group, scenario)}
+    used = used or {scenario.recording: recordings[scenario.recording]}
     if scenario.fit is not None:
         used = {name: await fit(recording, count, scenario.fit) for name, recording in used.items()}
-    plans = [await preflight(server, info, label, point, used) for label, point in points(scenario)]
+    plans = [
+        await (prepare if point.probe else preflight)(server, info, label, point, used)
+        for label, point in points(scenario)
+    ]
     told: dict[str, Any] = {name: value for name, value in msgspec.structs.asdict(info).items() if name != "template"}
     recorder.describe(
         scenario=dump(scenario),
@@ -135,7 +140,7 @@ def _told(script: Script) -> dict[str, Any]:
 
 
 async def _measure(
-    server: HttpServer, plans: list[Plan], recorder: Recorder, progress: Progress, origin: float
+    server: HttpServer, plans: list[Plan | ProbePlan], recorder: Recorder, progress: Progress, origin: float
 ) -> None:
     lag = Lag()
     lag.start()
@@ -156,7 +161,7 @@ async def _measure(
         lag=lag,
     )
     try:
-        measured = [Point(bench, plan) for plan in plans]
+        measured = [Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans]
         repeats = plans[0].scenario.repeat
         progress.repeats, progress.total = repeats, sum(point.rows() for point in measured) * repeats
         loads = [point.load_seconds() for point in measured]

@@ -19,8 +19,8 @@ callers:
     cache: cold
 """
 CAN = (
-    "keys that can be swept: callers, probe, fit, baseline, reply, pace, voice, barge_in, speculation, retry, patience, "
-    "history, duration, request, timeout"
+    "keys that can be swept: callers, probe, fit, baseline, reply, pace, voice, barge_in, speculation, retry, "
+    "patience, history, duration, request, timeout"
 )
 
 
