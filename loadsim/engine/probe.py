@@ -52,6 +52,8 @@ async def prepare(
     """Check a probe against this server. Raises BadInput with both numbers where a prompt does not fit."""
     probe, recording = scenario.probe, recordings[scenario.recording]
     assert probe is not None
+    if probe.kind == "tools" and not any(turn.tools for turn in recording.turns):
+        raise BadInput(f"probe: tools needs a call with tool calls; {recording.title!r} has none")
     if info.slots is None and probe.kind != "tools":
         raise BadInput(f"probe: {probe.kind} needs llama-server's own counts and routes, and {info.url} is none")
     if info.slots is not None and probe.slot >= info.slots:

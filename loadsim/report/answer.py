@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ..results.read import Run
 from ..stats.summary import TOO_MANY_ERRORS, Who
+from . import probe
 from .point import Point
 from .words import ms, number, percent, several
 
@@ -14,13 +15,15 @@ BUSY = 0.9
 def answers(points: list[Point], run: Run) -> Iterator[str]:
     """The sentences, the most important first."""
     ended = run.facts.get("ended")
-    if not points:
+    asked = [*probe.answers(run)]
+    if not points and not asked:
         yield "The run has no row that was measured."
     if ended != "complete":
         yield f"The run did not complete ({ended or 'it was killed, or still goes on'}): {run.facts.get('why') or '-'}."
     if run.torn:
         end = "file ends" if run.torn == 1 else "files end"
         yield f"{run.torn} {end} in half a line, which is left out."
+    yield from asked
     for point in points:
         yield _answer(point, len(points) > 1)
         if limits := client_limits(point):

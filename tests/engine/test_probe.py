@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from loadsim.engine.probes.prober import Prober
@@ -141,6 +142,12 @@ def test_tool_cases_come_back_as_tool_calls(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_is_refused(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         probed(tmp_path / "run", "reach", history=100, tail=50, **options)
+
+
+def test_a_call_without_tool_calls_has_no_cases(tmp_path: Path) -> None:
+    bare = msgspec.structs.replace(CALL, turns=CALL.turns[:1])
+    with pytest.raises(BadInput, match=r"^probe: tools needs a call with tool calls; 'a short call' has none$"):
+        probed(tmp_path / "run", "tools", recordings={"call": bare})
 
 
 def test_tools_can_be_asked_of_any_server(tmp_path: Path) -> None:
