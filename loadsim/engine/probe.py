@@ -17,7 +17,6 @@ from .preflight import Recordings
 from .probes import checkpoints, floor, prefill, reach, tools
 from .probes.prober import Prober
 
-REPLY = 256  # tokens that a probe's longest reply may have
 KINDS: dict[str, Callable[[Prober], Coroutine[Any, Any, None]]] = {
     "reach": reach.ask,
     "checkpoints": checkpoints.ask,
@@ -58,7 +57,7 @@ async def prepare(
         raise BadInput(f"probe: {probe.kind} needs llama-server's own counts and routes, and {info.url} is none")
     if info.slots is not None and probe.slot >= info.slots:
         raise BadInput(f"probe.slot: the server has slots 0 to {info.slots - 1}; got {probe.slot}")
-    needed = _longest(probe) + REPLY
+    needed = _longest(probe) + 1  # the reply's one token
     if info.context is not None and needed > info.context:
         least = -(-needed // 256) * 256 * (info.slots or 1)
         raise BadInput(

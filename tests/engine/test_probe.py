@@ -132,8 +132,8 @@ def test_tool_cases_come_back_as_tool_calls(tmp_path: Path) -> None:
     ("options", "said"),
     [
         (
-            {"context": 400},
-            r"^probe: reach needs 406 tokens of context; the server has 400 per slot: .*-c\) of 6144 or",
+            {"context": 150},
+            r"^probe: reach needs 151 tokens of context; the server has 150 per slot: .*-c\) of 3072 or",
         ),
         ({"slots": 2, "slot": 2}, r"^probe\.slot: the server has slots 0 to 1; got 2$"),
         ({"plain": True}, r"^probe: reach needs llama-server's own counts and routes, and http\S+ is none$"),
