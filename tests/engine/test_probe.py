@@ -3,6 +3,7 @@
 The truth server reuses whatever a slot shares with a prompt, as a model without a recurrent state does.
 """
 
+import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,13 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from loadsim.engine.probes import reach
 from loadsim.engine.probes.prober import Prober
 from loadsim.results.read import Run
 from loadsim.scenario.model import Probe
-from loadsim.types import BadInput, RunStopped
+from loadsim.types import BadInput, RequestRow, RunStopped
 from tests.calls import CALL
 from tests.engine import truthful
 from tests.engine.truthful import of
+from tests.stats import rows as made
 from tests.truth import Faults, Truth
 
 
@@ -64,6 +67,48 @@ def test_bisecting_ends_at_once_where_no_edit_loses_the_tail(tmp_path: Path) -> 
     assert [row.probe["replaced"] for row in of(found, "probe")] == [50]
 
 
+class Remembers(Prober):
+    """A prober whose server keeps one copy inside the tail: `edge` tokens before its end, as a hybrid model does."""
+
+    def __init__(self, probe: Probe, edge: int) -> None:
+        bench: Any = SimpleNamespace(run="r")
+        super().__init__(bench=bench, point="p", repeat=1, probe=probe, recording=CALL, pool=(1, 2, 3), fields={})
+        self.edge = edge
+        self.asked: list[int] = []
+
+    async def hold(self, request: object) -> None:
+        pass
+
+    async def ask(self, request: Any, finish: object = None, **said: Any) -> RequestRow:
+        self.asked.append(said["replaced"])
+        inside = said["replaced"] <= self.edge
+        return made.row(cache_n=said["tokens"] - self.edge if inside else said["history"] - 4)
+
+
+@pytest.mark.parametrize("edge", [0, 1, 2, 516, 1028, 2048, 7505, 7506])
+def test_bisecting_asks_the_last_edit_within_the_reach_and_the_first_past_it(edge: int) -> None:
+    prober = Remembers(Probe(kind="reach"), edge)
+    asyncio.run(reach.ask(prober))
+    assert {n for n in (edge, edge + 1) if n} <= set(prober.asked)
+    # 7,507 numbers are halved 13 times, after the one that tells whether there is an edge at all
+    assert len(prober.asked) == len(set(prober.asked)) <= 14
+
+
+def test_no_edit_is_asked_twice() -> None:
+    prober = Remembers(Probe(kind="reach", replaced=[4, 20, 4]), 10)
+    asyncio.run(reach.ask(prober))
+    assert prober.asked == [4, 20]
+
+
+def test_an_edge_cannot_be_told_from_a_request_that_failed() -> None:
+    class Fails(Remembers):
+        async def ask(self, request: Any, finish: object = None, **said: Any) -> RequestRow:
+            return made.row(cache_n=None, outcome="error", error="HTTP 500: no")
+
+    with pytest.raises(RunStopped, match=r"^no edge can be told, 7507 tokens replaced: HTTP 500: no$"):
+        asyncio.run(reach.ask(Fails(Probe(kind="reach"), 5)))
+
+
 def test_the_chat_route_edits_the_end_of_the_last_message(tmp_path: Path) -> None:
     found, truth = probed(tmp_path / "run", "reach", history=200, tail=80, route="chat", replaced=[30])
     (row,) = of(found, "probe")
@@ -75,8 +120,8 @@ def test_the_chat_route_edits_the_end_of_the_last_message(tmp_path: Path) -> Non
     assert row.prompt_n is not None
     assert 278 <= row.probe["tokens"] == row.cache_n + row.prompt_n <= 280
     assert 198 <= row.probe["history"] <= 200
-    # a word and a space are two tokens to the truth server
-    assert 28 <= row.probe["replaced"] == row.prompt_n <= 30
+    # a word and a space are two tokens to the truth server; the same word twice in a row makes the edit shorter
+    assert 20 <= row.probe["replaced"] == row.prompt_n <= 30
 
 
 def test_checkpoints_extend_repeat_and_edit(tmp_path: Path) -> None:
