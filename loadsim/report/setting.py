@@ -74,11 +74,10 @@ def setting(run: Run, point: str) -> Setting:
 
 
 def _put(tree: Any, keys: list[str], value: Any) -> Any:
-    """`tree` with a value put in; `pace: speech` is short for `{by: speech}`, `probe: reach` for `{kind: reach}`."""
+    """`tree` with a value put in; `pace: speech` is short for `{by: speech}`."""
     inner = tree if isinstance(tree, dict) else {}
     if not keys:
-        short = next((key for key in ("by", "kind") if key in inner), None)
-        return inner | {short: value} if isinstance(value, str) and short else value
+        return inner | {"by": value} if isinstance(value, str) and "by" in inner else value
     return inner | {keys[0]: _put(inner.get(keys[0]), keys[1:], value)}
 
 

@@ -31,12 +31,6 @@ def test_a_word_in_a_sections_place_is_short_for_by() -> None:
     assert setting(run, "b").around == Around(endpointing=0.5, tts=0.15, network=0.11)
 
 
-def test_a_probe_that_is_swept_keeps_its_other_keys() -> None:
-    swept = {"probe": {"kind": "reach", "tail": 24}, "sweep": {"probe": ["reach", "checkpoints"]}}
-    run = run_of(row(), scenario=swept, points={"a": {}, "b": {}})
-    assert setting(run, "b").get("probe") == {"kind": "checkpoints", "tail": 24}
-
-
 @pytest.mark.parametrize("scenario", [None, {}, {"callers": {"warm": {"count": 12}}, "voice": None}])
 def test_runs_of_old_tell_less(scenario: dict[str, Any] | None) -> None:
     found = setting(run_of(row(), scenario=scenario), "p")
