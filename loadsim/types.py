@@ -73,6 +73,20 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any] = {}
 
 
+class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One streaming request with an exact prompt: `tokens` are the ids that the server evaluates, no template between.
+
+    The other fields are as in ChatRequest.
+    """
+
+    tokens: list[int]
+    max_tokens: int | None = None
+    ignore_eos: bool = False
+    slot: int | None = None
+    due: float | None = None
+    fields: dict[str, Any] = {}
+
+
 class Timings(msgspec.Struct, kw_only=True):
     """llama-server's `timings`, cumulative; tokens and milliseconds."""
 
@@ -144,7 +158,8 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     `call`: the caller's calls so far, from 0; `attempt`: requests for the same step before this one. `abandoned`: the
     caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
     it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply
-    that the recording has no result for. `resumed`: how often the run had been resumed when the row was recorded.
+    that the recording has no result for. `probe`: what a probe's row asked, such as `{"replaced": 516}`. `resumed`: how
+    often the run had been resumed when the row was recorded.
     """
 
     point: str
@@ -188,5 +203,6 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     cut_tokens: int | None = None
     misses: int = 0
     resumed: int = 0
+    probe: dict[str, Any] = {}
     token_s: list[float] = []
     token_server_ms: list[float] = []

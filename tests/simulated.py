@@ -13,7 +13,7 @@ import msgspec
 from loadsim.server.api import Reply, Speakable
 from loadsim.server.http import Waits
 from loadsim.server.stream import Stream, error_text
-from loadsim.types import ChatRequest, ServerInfo
+from loadsim.types import ChatRequest, CompletionRequest, ServerInfo
 
 from .truth import Faults, Options, prompt
 from .truth.faults import Write, error
@@ -87,6 +87,9 @@ class SimulatedServer:
         reply.close = functools.partial(self._closed, job)
         job.timer = self._loop.call_at(now if request.due is None else request.due, self._sent, job)
         return reply
+
+    def complete(self, request: CompletionRequest, speakable: Speakable) -> Reply:
+        raise NotImplementedError("exact prompts are asked of the truth server and the embedded one")
 
     async def info(self) -> ServerInfo:
         if self.options.plain:

@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from ..server.api import Reply, Server, Speakable
-from ..types import ChatRequest, Kind, RequestRow
+from ..types import ChatRequest, CompletionRequest, Kind, RequestRow
 from .kinds import kind
 
 # A connection is opened this long before its request is due. Servers close one that says nothing for some seconds.
 CONNECT_S = 0.5
 
+Request = ChatRequest | CompletionRequest
 Emit = Callable[[RequestRow, Reply], None]
 
 
@@ -38,7 +39,7 @@ class Caller(msgspec.Struct, kw_only=True):
     async def ask(
         self,
         server: Server,
-        request: ChatRequest,
+        request: Request,
         emit: Emit,
         origin: float,
         *,
@@ -59,7 +60,10 @@ class Caller(msgspec.Struct, kw_only=True):
         if request.due is not None:
             opens = request.due - CONNECT_S if leave is None else min(request.due - CONNECT_S, leave)
             await asyncio.sleep(max(opens - loop.time(), 0.0))
-        reply = server.chat(request, speakable)
+        if isinstance(request, ChatRequest):
+            reply = server.chat(request, speakable)
+        else:
+            reply = server.complete(request, speakable)
         try:
             await (listen(reply) if listen else reply.ended.wait())
         finally:
@@ -72,7 +76,7 @@ class Caller(msgspec.Struct, kw_only=True):
         return row, reply
 
     def row(
-        self, reply: Reply, request: ChatRequest, origin: float, expects: frozenset[Kind], labels: dict[str, Any]
+        self, reply: Reply, request: Request, origin: float, expects: frozenset[Kind], labels: dict[str, Any]
     ) -> RequestRow:
         """The row of an ended reply; notes what the slot holds from now on."""
 

@@ -83,7 +83,7 @@ def check_server(info: ServerInfo, scenario: Scenario) -> None:
     if slot is not None and info.slots is not None and slot >= info.slots:
         # llama-server takes a number out of range for none, and says nothing.
         raise BadInput(f"baseline.slot: the server has slots 0 to {info.slots - 1}; got {slot}")
-    if info.slots is None and scenario.reply == "recorded":
+    if info.slots is None and scenario.reply == "recorded" and scenario.callers:
         raise BadInput(
             f"reply: recorded needs a server that counts tokens, and {info.url} has no /tokenize: "
             "use reply: {free: 120}"
@@ -148,9 +148,11 @@ def calls(group: Group, scenario: Scenario) -> list[str]:
 
 
 def names(scenario: Scenario) -> list[str]:
-    """The recordings of all groups at all load points, each once."""
-    groups = [(point, group) for _, point in points(scenario) for group in point.callers.values()]
-    return list(dict.fromkeys(name for point, group in groups for name in calls(group, point)))
+    """The recordings of all groups, or probes, at all load points, each once."""
+    found = []
+    for _, point in points(scenario):
+        found += [name for group in point.callers.values() for name in calls(group, point)] or [point.recording]
+    return list(dict.fromkeys(found))
 
 
 def _alone(scenario: Scenario) -> str:

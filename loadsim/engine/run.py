@@ -17,6 +17,7 @@ from ..telemetry.lag import Lag
 from ..types import BadInput, RequestRow, RunStopped
 from .point import Bench, Point
 from .preflight import Plan, Recordings, Script, calls, check_server, preflight, prompt_tokens
+from .probe import ProbePlan, Probing, prepare
 from .progress import Progress
 from .serving import Served, serving, settings, started_by_us
 
@@ -63,7 +64,9 @@ async def run(
                     continue
                 recorder.event("server", points=[label for label, _ in stay], **served.event(origin))
                 bench = _bench(served, recorder, progress, origin, lag)
-                measured = [Point(bench, plan) for plan in plans]
+                measured = [
+                    Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans
+                ]
                 while measured:
                     begun = True
                     _expect(progress, measured, len(left) - len(measured))
@@ -99,7 +102,7 @@ def _told_failed(failed: dict[str, str], count: int) -> str:
 
 async def _prepare(
     served: Served, stay: Points, recordings: Recordings, recorder: Recorder, progress: Progress
-) -> list[Plan]:
+) -> list[Plan | ProbePlan]:
     """Fit the recordings to this server and check every point that it is to serve, before its first load."""
     server, info = served.server, served.info
     for _, point in stay:
@@ -114,17 +117,18 @@ async def _prepare(
 
     fitted: dict[tuple[str, int | None], Recording] = {}
     tokens: dict[str, int] = {}
-    plans = []
+    plans: list[Plan | ProbePlan] = []
     for label, point in stay:
         used = {}
-        for name in dict.fromkeys(name for group in point.callers.values() for name in calls(group, point)):
+        said = (name for group in point.callers.values() for name in calls(group, point))
+        for name in dict.fromkeys(said if point.callers else [point.recording]):
             if (name, point.fit) not in fitted:
                 call = recordings[name]
                 if point.fit is not None:
                     tokens[name] = await count(call)
                 fitted[name, point.fit] = call if point.fit is None else await fit(call, count, point.fit)
             used[name] = fitted[name, point.fit]
-        plans.append(await preflight(server, info, label, point, used))
+        plans.append(await (prepare if point.probe else preflight)(server, info, label, point, used))
     told = {
         name: {"title": call.title, "turns": len(call.turns), "tokens": tokens.get(name)}
         for (name, _), call in fitted.items()
@@ -167,7 +171,7 @@ def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float
     )
 
 
-def _expect(progress: Progress, planned: Sequence[Point], unplanned: int) -> None:
+def _expect(progress: Progress, planned: Sequence[Point | Probing], unplanned: int) -> None:
     """Tell how much is to be done from the first of the `planned` points on; the others are taken for as long."""
     share = progress.repeats * (1 + unplanned / len(planned))
     progress.total = progress.done + round(sum(point.rows() for point in planned) * share)

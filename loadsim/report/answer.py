@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ..results.read import Run
 from ..stats.summary import TOO_MANY_ERRORS, Who
+from . import probe
 from .point import Point
 from .words import ms, number, percent, several
 
@@ -15,7 +16,8 @@ BUSY = 0.9
 def answers(points: list[Point], run: Run) -> Iterator[str]:
     """The sentences, the most important first."""
     ended = run.facts.get("ended")
-    if not points:
+    asked = [*probe.answers(run)]
+    if not points and not asked:
         yield "The run has no row that was measured."
     if ended != "complete":
         yield f"The run did not complete ({ended or 'it was killed, or still goes on'}): {run.facts.get('why') or '-'}."
@@ -24,6 +26,7 @@ def answers(points: list[Point], run: Run) -> Iterator[str]:
         yield f"{run.torn} {end} in half a line, which is left out."
     if run.left_over:
         yield f"{several(run.left_over, 'row')} of load points that were begun again are left out."
+    yield from asked
     for point in points:
         yield _answer(point, len(points) > 1)
         if limits := client_limits(point):

@@ -10,8 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ..results.read import Run
+from ..stats.probe import probes
 from ..stats.share import Ratio
 from ..stats.summary import Who, summarize
+from . import probe
 from .answer import answers
 from .grid import grid
 from .point import Point, points
@@ -23,7 +25,7 @@ from .words import ms, number, percent, runs, span
 def render(run: Run) -> RenderableType:
     """Everything that is printed after a run."""
     found = points(run)
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [*probe.tables(run)]
     for point in found:
         slots = f", slots {runs(point.slots)}" if point.slots else ""
         parts += [Text(f"\n{point.name}{slots}\n", style="bold"), first_token(point)]
@@ -39,8 +41,9 @@ def render(run: Run) -> RenderableType:
 
 def holds(run: Run) -> bool:
     """Whether a run is complete and every load point has an answer."""
-    summaries = summarize(run.rows, run.events)
-    return run.facts.get("ended") == "complete" and bool(summaries) and all(point.holds for point in summaries)
+    found = [point.holds for point in summarize(run.rows, run.events)]
+    found += [probed.holds for probed in probes(run.rows)]
+    return run.facts.get("ended") == "complete" and bool(found) and all(found)
 
 
 def first_token(point: Point) -> Table:

@@ -135,8 +135,8 @@ def _join_notes(point: Point) -> Iterator[str]:
         yield f"these are the {MOST_JOINS} slowest of {len(point.joins)} cold joins"
     yield (
         "while the cold prompt is evaluated, of other callers: steps, the tokens that each gets (p50 of those who "
-        "speak all the time), and how many the batch size predicts; wait, the longest for a first token; gap, the largest "
-        f"inside a reply; hit, how many had their longest wait there; tok/s, of those who speak (a voice takes "
+        "speak all the time), and how many the batch size predicts; wait, the longest for a first token; gap, the "
+        "largest inside a reply; hit, how many had their longest wait there; tok/s, of those who speak (a voice takes "
         f"{point.voice:g})"
     )
 

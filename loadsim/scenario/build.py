@@ -32,6 +32,8 @@ def build(node: Node) -> Scenario:
 def dump(scenario: Scenario) -> dict[str, Any]:
     """The scenario as plain data with every default filled in; times are text such as `6 s`."""
     data: dict[str, Any] = msgspec.to_builtins(scenario, enc_hook=as_text)
+    if not scenario.callers:
+        del data["callers"]  # an empty mapping of groups is not to be read back
     return data
 
 
@@ -50,6 +52,8 @@ def as_text(value: Any) -> str:
 def put(node: Node, path: Sequence[str], value: Node) -> Node:
     """`tree.put` that keeps what a short form says: in `pace: speech`, `pace.gap` is put beside `by: speech`."""
     kind = next((field.type for field in model().fields if field.name == path[0]), None)
+    if isinstance(kind, inspect.UnionType):
+        kind = next((each for each in kind.types if isinstance(each, inspect.StructType)), None)
     held = node.items.get(path[0]) if isinstance(node, Mapping) else None
     if isinstance(held, Scalar) and isinstance(kind, inspect.StructType) and short(kind):
         node = tree.put(node, path[:1], Mapping(held.where, {short(kind): held}))
@@ -185,8 +189,14 @@ def _member(node: Node, types: tuple[inspect.Type, ...]) -> inspect.Type:
     """The one of a union's types that goes with the node's form."""
     if isinstance(node, Scalar) and node.kind == "null":
         return next((each for each in types if isinstance(each, inspect.NoneType)), types[0])
-    mapping = isinstance(node, Mapping)
-    return next((each for each in types if isinstance(each, inspect.StructType) == mapping), types[0])
+    form = inspect.StructType if isinstance(node, Mapping) else inspect.ListType
+    if not isinstance(node, Scalar):
+        return next((each for each in types if isinstance(each, form)), types[0])
+    for each in types:
+        if isinstance(each, inspect.StructType) and node.text in short_words(each):
+            return each
+    others = (inspect.StructType, inspect.ListType, inspect.NoneType)
+    return next((each for each in types if not isinstance(each, others)), types[0])
 
 
 def _struct(node: Mapping, kind: inspect.StructType, path: tuple[str, ...]) -> Any:

@@ -9,7 +9,7 @@ import msgspec
 
 from ..types import ServerSettings
 from . import launch, tree
-from .model import Pace, ReplyLength, Scenario, Server
+from .model import Pace, Probe, ReplyLength, Scenario, Server
 from .retry import RETRIES
 from .tree import Node, bad
 from .turns import bounds
@@ -17,6 +17,29 @@ from .units import format_duration
 
 EMBEDDED = "embedded"
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
+
+PROBES = {
+    "reach": ("history", "tail", "replaced", "route"),
+    "checkpoints": ("history", "tail"),
+    "prefill": ("lengths",),
+    "floor": ("history", "new_tokens", "messages"),
+    "tools": (),
+}
+"""What each kind of probe reads besides its slot."""
+
+OF_CALLERS = (
+    "baseline",
+    "reply",
+    "pace",
+    "voice",
+    "barge_in",
+    "speculation",
+    "retry",
+    "patience",
+    "history",
+    "duration",
+)
+"""Keys that tell how callers talk."""
 
 _REPLY = "write reply: recorded, {free: 120} or {exactly: 120}"
 SET_BY = {
@@ -46,7 +69,9 @@ def check(scenario: Scenario, node: Node) -> None:
     """Raises BadInput for the first thing that cannot be, at its place in the tree that the scenario was built from."""
     for path, text in _secrets(scenario):
         raise bad(_unspoken(tree.find(node, path).where), path, text)
-    for path, text in chain(_own(scenario), _talking(scenario), _settings(scenario.server), _fitting(scenario)):
+    for path, text in chain(
+        _own(scenario), _talking(scenario), _probing(scenario), _settings(scenario.server), _fitting(scenario)
+    ):
         raise bad(tree.find(node, path).where, path, text)
 
 
@@ -63,6 +88,10 @@ def _secrets(scenario: Scenario) -> Iterator[Problem]:
 
 def _own(scenario: Scenario) -> Iterator[Problem]:
     """Keys that are wrong by themselves, in a way that their type cannot tell."""
+    if bool(scenario.callers) == (scenario.probe is not None):
+        if not scenario.callers:
+            yield "", "callers is missing (groups of callers), or a probe in their place"
+        yield "probe", "a scenario has callers or a probe, not both"
     if not scenario.recording.strip():
         yield "recording", f"expected a file of recordings/, or a path; got {scenario.recording!r}"
     for name, group in scenario.callers.items():
@@ -119,6 +148,26 @@ def _talking(scenario: Scenario) -> Iterator[Problem]:
         got = format_duration(scenario.timeout.first_token)
         why = f"since {scenario.retry} retries only then"
         yield "timeout.first_token", f"expected {after:g} s or more, {why}; got {got}"
+
+
+def _probing(scenario: Scenario) -> Iterator[Problem]:
+    """What a probe would not read, and what it cannot do."""
+    probe = scenario.probe
+    if probe is None:
+        return
+    bare, usual = Scenario(recording=scenario.recording), Probe(kind=probe.kind)
+    for key in OF_CALLERS:
+        if getattr(scenario, key) != getattr(bare, key):
+            yield key, "has no effect on a probe, where nobody talks; leave it out"
+    for key in sorted({key for keys in PROBES.values() for key in keys} - set(PROBES[probe.kind])):
+        if getattr(probe, key) != getattr(usual, key):
+            kinds = " or ".join(kind for kind, keys in PROBES.items() if key in keys)
+            yield f"probe.{key}", f"has no effect unless probe.kind is {kinds}"
+    if probe.replaced != "bisect" and max(probe.replaced) > probe.tail:
+        got = max(probe.replaced)
+        yield "probe.replaced", f"only the tail is edited, which has {probe.tail} tokens (probe.tail); got {got}"
+    if scenario.server.url == EMBEDDED and probe.slot >= scenario.server.slots:
+        yield "probe.slot", f"expected a slot of the server, 0 to {scenario.server.slots - 1}; got {probe.slot}"
 
 
 def _settings(server: Server) -> Iterator[Problem]:

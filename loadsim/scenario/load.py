@@ -81,7 +81,7 @@ def _read(path: Path) -> Node:
         line = data.count(b"\n", 0, error.start) + 1
         raise bad(f"{name}:{line}", "", f"not UTF-8 text: byte 0x{data[error.start]:02x}") from None
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
-        raise bad(name, "", "empty; a scenario has at least recording and callers")
+        raise bad(name, "", "empty; a scenario has at least recording, and callers or a probe")
     if not isinstance(node, Mapping):
         raise bad(node.where, "", "expected keys and their values, such as recording: front_desk.json")
     return node

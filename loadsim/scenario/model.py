@@ -6,12 +6,13 @@ A docstring's `key: text` lines are the keys' descriptions in the schema that ed
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from ..types import Chunk, Count, Heard, Natural, ServerSettings
 from .units import Duration, Start, VoiceRate
 
 Share = Annotated[float, Meta(ge=0, le=1)]
+Counts = Annotated[list[Count], Meta(min_length=1)]
 
 
 class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,6 +148,35 @@ class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     tries: Count = 3
 
 
+class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One question to the server, asked by one caller in place of a load. `probe: reach` is short for `{kind: reach}`.
+
+    kind: `reach`, how far back a prompt's end may change before its tail is evaluated again; `checkpoints`, what is
+        reused of a prompt that is repeated, edited or extended; `prefill`, how fast cold prompts are evaluated;
+        `floor`, what a warm turn's time is made of; `tools`, whether the recording's tool calls come back as such.
+    slot: the server's slot that is used.
+    history: tokens of the prompt that comes first.
+    tail: tokens that follow it.
+    replaced: how many of the last tokens are replaced by as many others; `bisect` looks for the edge.
+    route: `tokens`, exact prompts as token ids; `chat`, messages through the template.
+    lengths: tokens of each cold prompt.
+    new_tokens: by how many tokens a warm prompt grows.
+    messages: how many of the call's messages are sent.
+    """
+
+    SHORT: ClassVar[str] = "kind"
+
+    kind: Literal["reach", "checkpoints", "prefill", "floor", "tools"]
+    slot: Natural = 0
+    history: Annotated[int, Meta(ge=16)] = 10371
+    tail: Annotated[int, Meta(ge=16)] = 7507
+    replaced: Literal["bisect"] | Counts = "bisect"
+    route: Literal["tokens", "chat"] = "tokens"
+    lengths: Counts = field(default_factory=lambda: [1000, 4000, 10394])
+    new_tokens: Counts = field(default_factory=lambda: [1, 4, 5, 6, 8, 12, 16, 24, 60, 105])
+    messages: Counts = field(default_factory=lambda: [4, 54, 82])
+
+
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One caller alone, measured before and after each repeat; the first reply of each side is dropped.
 
@@ -189,6 +219,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     recording: a file of recordings/, or a path.
     callers: groups of callers, by name.
+    probe: one question to the server, in place of callers.
     server: where the server is, and the settings of one that loadsim starts.
     fit: stretch or trim the call to this many prompt tokens.
     baseline: one caller alone, measured before and after each repeat.
@@ -216,7 +247,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     recording: str
-    callers: Annotated[dict[str, Group], Meta(min_length=1)]
+    callers: Annotated[dict[str, Group], Meta(min_length=1)] = {}
+    probe: Probe | None = None
     server: Server = Server()
     fit: Count | None = None
     baseline: Baseline = Baseline()

@@ -35,7 +35,8 @@ Points = list[tuple[str, Scenario]]
 def points(scenario: Scenario) -> Points:
     """Each load point, the first key's values outermost; without a sweep, the scenario itself.
 
-    Labels are `slots=server` or, without a sweep, `12 warm + 1 cold_caller`. Raises BadInput with the sweep's key.
+    Labels are `slots=server` or, without a sweep, `12 warm + 1 cold_caller`, or the probe's kind. Raises BadInput with
+    the sweep's key.
     """
     return grid(tree.plain(dump(scenario), "scenario"))
 
@@ -57,7 +58,8 @@ def grid(node: Node) -> Points:
     base = build(node)
     if not base.sweep:
         check(base, node)
-        return [(" + ".join(f"{group.count} {name}" for name, group in base.callers.items()), base)]
+        label = base.probe.kind if base.probe else _crowd(base)
+        return [(label, base)]
     swept = _swept(node, base)
     names = _names(list(swept))
     bare = tree.put(node, ["sweep"], Mapping("", {}))
@@ -73,6 +75,10 @@ def grid(node: Node) -> Points:
             raise bad(tree.find(node, "sweep").where, "sweep", f"{label} stands twice; {ONCE}")
         found.append((label, scenario))
     return found
+
+
+def _crowd(scenario: Scenario) -> str:
+    return " + ".join(f"{group.count} {name}" for name, group in scenario.callers.items())
 
 
 def _swept(node: Node, base: Scenario) -> dict[str, list[Node]]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..types import ChatRequest, Outcome, ServerInfo, Timings
+from ..types import ChatRequest, CompletionRequest, Outcome, ServerInfo, Timings
 
 Speakable = Callable[[str, int], bool]
 """Whether a voice can begin, by the text so far and its tokens."""
@@ -110,10 +110,12 @@ class Reply:
 
 
 class Server(Protocol):
-    """A server that answers chat requests. What it cannot tell is None, never zero."""
+    """A server that answers chat requests, and exact prompts if it is a llama-server. What it cannot tell is None,
+    never zero."""
 
     async def info(self) -> ServerInfo: ...
     def chat(self, request: ChatRequest, speakable: Speakable) -> Reply: ...
+    def complete(self, request: CompletionRequest, speakable: Speakable) -> Reply: ...
     async def render(self, messages: list[dict[str, Any]], tools: tuple[dict[str, Any], ...]) -> str | None: ...
     async def tokenize(self, text: str) -> list[int] | None: ...
     async def slots(self) -> list[dict[str, Any]] | None: ...

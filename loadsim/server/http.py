@@ -10,14 +10,15 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
+from ..types import BadInput, ChatRequest, CompletionRequest, RunStopped, ServerInfo
 from .api import Reply, Speakable
 from .stamped import StampedResponse, session
-from .stream import Stream, error_text
+from .stream import LAST_FIELDS, Stream, error_text
 
 WATCH_S = 0.1
 LOADING_S = 0.25  # between two questions to a server that loads, and to one whose start is timed
 STARTING_S = 0.02
+CHAT, COMPLETION = "/v1/chat/completions", "/completion"
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,12 +50,19 @@ class HttpServer:
         trace.on_request_chunk_sent.append(_stamp_sent)
         self._session = session(trace)
 
-    # -- chat
+    # -- replies
 
     def chat(self, request: ChatRequest, speakable: Speakable) -> Reply:
         """Start a streamed reply and return at once; it is filled as the stream arrives."""
+        return self._ask_for(CHAT, self.body(request), request.due, speakable)
+
+    def complete(self, request: CompletionRequest, speakable: Speakable) -> Reply:
+        """The same for an exact prompt, by llama-server's own route. A plain server answers it with an error."""
+        return self._ask_for(COMPLETION, self.completion_body(request), request.due, speakable)
+
+    def _ask_for(self, path: str, body: bytes, due: float | None, speakable: Speakable) -> Reply:
         reply = Reply(self._loop.time(), speakable)
-        task = self._loop.create_task(self._converse(reply, request))
+        task = self._loop.create_task(self._converse(reply, path, body, due))
         self.live[reply] = task
         reply.close = task.cancel
         if self._watch is None:
@@ -80,13 +88,24 @@ class HttpServer:
             )
         return msgspec.json.encode(body | request.fields)
 
-    async def _converse(self, reply: Reply, request: ChatRequest) -> None:
+    @staticmethod
+    def completion_body(request: CompletionRequest) -> bytes:
+        """The request as JSON. The last event would else repeat the whole prompt."""
+        body: dict[str, Any] = {"prompt": request.tokens, "stream": True, "cache_prompt": True}
+        body |= {"timings_per_token": True, "ignore_eos": request.ignore_eos, "response_fields": LAST_FIELDS}
+        if request.max_tokens is not None:
+            body["n_predict"] = request.max_tokens
+        if request.slot is not None:
+            body["id_slot"] = request.slot
+        return msgspec.json.encode(body | request.fields)
+
+    async def _converse(self, reply: Reply, path: str, body: bytes, due: float | None) -> None:
         now = self._loop.time
-        context = SimpleNamespace(reply=reply, due=request.due)
+        context = SimpleNamespace(reply=reply, due=due)
         try:
             async with self._session.post(
-                f"{self.url}/v1/chat/completions",
-                data=self.body(request),
+                self.url + path,
+                data=body,
                 headers=self._headers | {"Content-Type": "application/json"},
                 trace_request_ctx=context,
             ) as response:

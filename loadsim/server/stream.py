@@ -1,4 +1,4 @@
-"""Server-sent events of a chat stream, byte by byte, into a Reply.
+"""Server-sent events of a stream, byte by byte, into a Reply: the chat route's, or llama-server's own `/completion`.
 
 A chunk is not a token: the role chunk and progress chunks carry none, half a UTF-8 character or text that a parser
 holds back has no chunk, and one read can bring several. Only chunks with text, reasoning or a tool call are output.
@@ -47,12 +47,24 @@ class Verbose(msgspec.Struct):
 
 
 class Chunk(msgspec.Struct):
+    """An event of either route. `content`, `stop`, `stop_type` and `id_slot` are the native one's; its last event has
+    `stop`, and no `[DONE]` behind it. Only there `id_slot` is the slot."""
+
     choices: list[Choice] | None = None
+    content: str | None = None
+    stop: bool = False
+    stop_type: str | None = None
+    id_slot: int | None = None
     timings: Timings | None = None
     usage: Usage | None = None
     error: Any = None
     verbose: Verbose | None = msgspec.field(default=None, name="__verbose")
 
+
+LAST_FIELDS = ("content", "stop", "stop_type", "id_slot", "timings")
+"""What the native route's last event shall carry."""
+
+_FINISH = {"limit": "length"}  # the native route's words in the chat route's; every other end is a `stop`
 
 _decode = msgspec.json.Decoder(Chunk).decode
 
@@ -134,6 +146,12 @@ class Stream:
                 reply.finish = choice.finish_reason
             if choice.delta is not None:
                 self._delta(t, choice.delta, chunk.timings)
+        elif chunk.content:
+            reply.output(t, chunk.timings)
+            reply.say(t, chunk.content)
+        if chunk.stop:
+            reply.finish, reply.slot = _FINISH.get(chunk.stop_type or "", "stop"), chunk.id_slot
+            self._over(t)
         if chunk.usage is not None:
             reply.prompt_tokens = chunk.usage.prompt_tokens
             reply.completion_tokens = chunk.usage.completion_tokens

@@ -93,7 +93,11 @@ def summarize(rows: Iterable[RequestRow], events: Sequence[Event] = ()) -> list[
     points: dict[str, list[RequestRow]] = {}
     for row in rows:
         points.setdefault(row.point, []).append(row)
-    return [_point(name, found, events) for name, found in points.items() if any(row.row != "warm" for row in found)]
+    return [
+        _point(name, found, events)
+        for name, found in points.items()
+        if any(row.row in ("baseline", "load") for row in found)
+    ]
 
 
 def _point(name: str, rows: list[RequestRow], events: Sequence[Event]) -> PointSummary:

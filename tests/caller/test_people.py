@@ -16,7 +16,7 @@ from loadsim.caller.talk import ANY, Call
 from loadsim.recording.model import Recording
 from loadsim.scenario.load import restore
 from loadsim.server.api import Reply, Speakable
-from loadsim.types import ChatRequest, RequestRow, ServerInfo
+from loadsim.types import ChatRequest, CompletionRequest, RequestRow, ServerInfo
 from tests.recording.primock import SHARED
 from tests.virtual import run
 
@@ -45,6 +45,9 @@ class Instant:
         reply.say(now, "Well, that is that. ")
         reply.finish = "stop"
         reply.end(now, "ok")
+
+    def complete(self, request: CompletionRequest, speakable: Speakable) -> Reply:
+        raise NotImplementedError
 
     async def info(self) -> ServerInfo:
         return ServerInfo(url="instant")

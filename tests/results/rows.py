@@ -30,6 +30,7 @@ def rows() -> st.SearchStrategy[RequestRow]:
         int | None: st.none() | st.integers(-(2**40), 2**40),
         str: TEXT,
         str | None: st.none() | TEXT,
+        dict[str, Any]: st.dictionaries(TEXT, st.integers(0, 2**40) | TEXT | st.lists(TEXT, max_size=2), max_size=3),
     }
 
     def built(kind: Any) -> st.SearchStrategy[Any]:

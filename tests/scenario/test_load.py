@@ -464,9 +464,9 @@ def test_only_an_embedded_server_is_known_to_be_too_small() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (b"", "x.yaml: empty; a scenario has at least recording and callers"),
-        (b"# nothing\n", "x.yaml: empty; a scenario has at least recording and callers"),
-        (b"~", "x.yaml: empty; a scenario has at least recording and callers"),
+        (b"", "x.yaml: empty; a scenario has at least recording, and callers or a probe"),
+        (b"# nothing\n", "x.yaml: empty; a scenario has at least recording, and callers or a probe"),
+        (b"~", "x.yaml: empty; a scenario has at least recording, and callers or a probe"),
         (b"\n- a\n", "x.yaml:2: expected keys and their values, such as recording: front_desk.json"),
         (b"hello", "x.yaml:1: expected keys and their values, such as recording: front_desk.json"),
         (b"a: 1\nb: \xff\n", "x.yaml:2: not UTF-8 text: byte 0xff"),
@@ -541,7 +541,9 @@ def test_a_file_that_may_not_be_read_is_one_line() -> None:
 def test_places_are_told_from_the_working_directory(tmp_path: Path) -> None:
     Path("x.yaml").write_text("recording: a.json\n")
     for name in ("x", "x.yaml", "./x.yaml", str(tmp_path / "x.yaml"), str(tmp_path / "x")):
-        with pytest.raises(BadInput, match=r"^x.yaml:1: callers is missing \(keys and their values\)$"):
+        with pytest.raises(
+            BadInput, match=r"^x.yaml:1: callers is missing \(groups of callers\), or a probe in their place$"
+        ):
             load(name)
 
 

@@ -19,8 +19,8 @@ callers:
     cache: cold
 """
 CAN = (
-    "keys that can be swept: callers, server, fit, baseline, reply, pace, voice, barge_in, speculation, retry, "
-    "patience, history, duration, request, timeout"
+    "keys that can be swept: callers, probe, server, fit, baseline, reply, pace, voice, barge_in, speculation, "
+    "retry, patience, history, duration, request, timeout"
 )
 SETTINGS = (
     "slots, context, batch, ubatch, checkpoints, checkpoint_min_step, cache_ram, cache_idle_slots, kv_unified, "

@@ -12,7 +12,7 @@ from loadsim.run import run
 from loadsim.server import stamped
 from loadsim.server.api import Reply
 from loadsim.server.http import HttpServer, Waits
-from loadsim.types import BadInput, ChatRequest, RunStopped
+from loadsim.types import BadInput, ChatRequest, CompletionRequest, RunStopped
 from tests.calls import any_text
 from tests.truth import Faults, Truth, serve
 
@@ -480,3 +480,52 @@ def test_a_server_that_starts_is_waited_for_and_any_other_is_not() -> None:
             await server.close()
 
     run(main())
+
+
+# -- exact prompts
+
+
+async def complete(server: HttpServer, tokens: list[int], **fields: Any) -> Reply:
+    reply = server.complete(CompletionRequest(tokens=tokens, **fields), any_text)
+    await reply.ended.wait()
+    return reply
+
+
+def test_an_exact_prompt_is_answered_as_a_chat_is() -> None:
+    async def test(truth: Truth, server: HttpServer) -> None:
+        first = await complete(server, [5, 6, 7, 8], slot=2, max_tokens=4, ignore_eos=True)
+        reply = await complete(server, [5, 6, 7, 9, 10], slot=2, max_tokens=4, ignore_eos=True, fields={"seed": 3})
+        assert (first.outcome, reply.outcome, reply.finish, reply.slot) == ("ok", "ok", "length", 2)
+        assert reply.timings is not None
+        assert (reply.timings.cache_n, reply.timings.prompt_n, reply.timings.predicted_n) == (3, 2, 4)
+        assert len(reply.token_s) == len(reply.token_ms) == 4
+        assert reply.sent is not None
+        assert reply.headers is not None
+        assert reply.sent <= reply.headers <= reply.token_s[0]
+        asked = truth.requests[-1]
+        assert (asked.path, asked.json["prompt"], asked.json["n_predict"]) == ("/completion", [5, 6, 7, 9, 10], 4)
+        assert (asked.json["id_slot"], asked.json["ignore_eos"], asked.json["seed"]) == (2, True, 3)
+        # the last event would else repeat the prompt, 80 kB of it
+        assert "prompt" not in asked.json["response_fields"]
+
+    against(test)
+
+
+def test_an_exact_prompt_fails_as_a_chat_does() -> None:
+    async def test(truth: Truth, server: HttpServer) -> None:
+        assert (await complete(server, list(range(40)))).error == (
+            "HTTP 400: the request exceeds the available context size"
+        )
+
+    against(test, context=40)
+
+    async def broken(_: Truth, server: HttpServer) -> None:
+        reply = await complete(server, [1, 2, 3], max_tokens=5)
+        assert (reply.outcome, len(reply.token_s)) == ("error", 2)
+
+    against(broken, faults=Faults(close_after=2))
+
+    async def plain(_: Truth, server: HttpServer) -> None:
+        assert "HTTP 404" in ((await complete(server, [1])).error or "")
+
+    against(plain, plain=True)

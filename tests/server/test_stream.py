@@ -269,3 +269,33 @@ def test_wherever_the_stream_is_cut_the_reply_is_the_same(cuts: list[int]) -> No
 @given(st.lists(st.binary(max_size=40), max_size=10))
 def test_no_bytes_raise(reads: list[bytes]) -> None:
     assert read(*reads).outcome in ("error", "ok", "empty")
+
+
+# -- llama-server's own route, its events as build 11549 wrote them
+
+
+def native(text: str, n: int, ms: float) -> bytes:
+    data = {"index": 0, "content": text, "tokens": [307], "stop": False, "id_slot": -1, "tokens_predicted": n}
+    return b"data: " + msgspec.json.encode(data | {"timings": timings(n, ms)}) + b"\n\n"
+
+
+def last(why: str, n: int = 2) -> bytes:
+    data = {"content": "", "stop": True, "stop_type": why, "id_slot": 3, "timings": timings(n, 20.0)}
+    return b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+@pytest.mark.parametrize(("why", "finish"), [("limit", "length"), ("eos", "stop"), ("word", "stop")])
+def test_a_native_reply_fills_the_same_fields(why: str, finish: str) -> None:
+    reply = read(native(" to", 1, 0.001), native(" Friday.", 2, 20.0), last(why))
+    assert (reply.outcome, reply.error, reply.finish, reply.slot) == ("ok", None, finish, 3)
+    assert "".join(reply.text) == " to Friday."
+    assert (reply.token_s, reply.token_ms, reply.chunks) == ([1.0, 2.0], [0.001, 20.0], 2)
+    assert (reply.first.t, reply.speech.t, reply.last, reply.ended.t) == (1.0, 1.0, 2.0, 3.0)
+    assert reply.timings is not None
+    assert (reply.timings.cache_n, reply.timings.prompt_n, reply.timings.predicted_n) == (10, 5, 2)
+
+
+def test_native_progress_is_no_token_and_a_native_stream_has_its_own_end() -> None:
+    assert read(native("", 0, 0.0), native("a", 1, 0.0), last("eos")).token_s == [2.0]
+    assert read(native("", 0, 0.0), last("limit", 1)).outcome == "empty"
+    assert "in mid-reply, after 1 tokens" in (read(native("a", 1, 0.0)).error or "")

@@ -16,11 +16,13 @@ from . import prompt
 from .faults import Faults, error
 from .http import Connection, Request
 from .job import Entry, Job
+from .native import PATH, Completion, CompletionBody
 from .schedule import Schedule, Ticker
 from .slots import Slots
 from .stream import BUILD, CREATED, MODEL, ChatBody, Reply
 
 CHAT = (("POST", "/v1/chat/completions"), ("POST", "/chat/completions"))
+COMPLETE = ("POST", PATH)
 LOG = ("GET", "/truth")
 OPEN = ("/health", "/v1/health", "/models", "/v1/models")  # as in llama-server, without a key
 
@@ -83,8 +85,8 @@ class Truth:
         route = request.method, request.path
         try:
             barred = self._barred(route, request)
-            if barred is None and route in CHAT:
-                self._chat(request, connection)
+            if barred is None and (route in CHAT or (route == COMPLETE and not self.options.plain)):
+                self._reply(request, connection)
                 return
             answer = self._answer(route, request) if barred is None else barred
         except (msgspec.MsgspecError, KeyError, TypeError) as problem:
@@ -152,13 +154,16 @@ class Truth:
         }
         return "".join(f"llamacpp:{name} {value}\n" for name, value in values.items())
 
-    def _chat(self, request: Request, connection: Connection) -> None:
-        body = msgspec.json.decode(request.body, type=ChatBody)
+    def _reply(self, request: Request, connection: Connection) -> None:
+        body = msgspec.json.decode(request.body, type=CompletionBody if request.path == PATH else ChatBody)
         truth_id = body.truth_id or request.headers.get("x-truth-id")
         entry = Entry(number=next(self._numbers), truth_id=truth_id, received_s=request.received)
         self.log.append(entry)
         faults = body.truth_fault or (self._choose(request) if self._choose else self.options.faults)
-        tokens = prompt.tokenize(prompt.render(body.messages, body.tools or ()))
+        if isinstance(body, CompletionBody):
+            tokens = body.tokens
+        else:
+            tokens = prompt.tokenize(prompt.render(body.messages, body.tools or ()))
         sizes = {"n_prompt_tokens": len(tokens), "n_ctx": self.options.context}
         refuse = functools.partial(self._refuse, connection)
         if faults.status is not None:
@@ -183,7 +188,7 @@ class Truth:
         slot = self._slots.take(job.tokens, body.id_slot if body.id_slot >= 0 else None, cached)
         if slot is None:
             return False
-        reply = Reply(
+        reply = (Completion if isinstance(body, CompletionBody) else Reply)(
             number=job.entry.number,
             body=body,
             schedule=job.faults.schedule(self.options),
