@@ -46,17 +46,19 @@ class Caller(msgspec.Struct, kw_only=True):
         speakable: Speakable = never,
         listen: Callable[[Reply], Awaitable[object]] | None = None,
         finish: Callable[[RequestRow, Reply], None] | None = None,
+        leave: float | None = None,
         **labels: Any,
     ) -> tuple[RequestRow, Reply]:
         """Wait until a request is due, send it and listen until it has ended; `emit` gets the row.
 
         `origin`: the run's start in loop time. `expects`: the kinds that the scenario plans for this prompt; empty:
-        any. `listen` waits for the reply's end, or ends it; `finish` completes the row. `labels`: the row's other
-        fields.
+        any. `listen` waits for the reply's end, or ends it; `finish` completes the row. `leave`: loop time at which the
+        caller may hang up before the request has left. `labels`: the row's other fields.
         """
         loop = asyncio.get_running_loop()
-        if request.due is not None and (early := request.due - CONNECT_S - loop.time()) > 0:
-            await asyncio.sleep(early)
+        if request.due is not None:
+            opens = request.due - CONNECT_S if leave is None else min(request.due - CONNECT_S, leave)
+            await asyncio.sleep(max(opens - loop.time(), 0.0))
         reply = server.chat(request, speakable)
         try:
             await (listen(reply) if listen else reply.ended.wait())

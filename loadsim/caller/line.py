@@ -61,7 +61,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     def listener(self, recorded: str) -> Listener:
         """Somebody who hears a reply such as the recorded one to its end."""
         voice = self.scenario.voice
-        return Listener(rate=self.rate(recorded), delay=voice.tts + voice.network, chunk=self._chunk(recorded))
+        delay = (voice.tts + voice.network) / self.scenario.pace.time_scale
+        return Listener(rate=self.rate(recorded), delay=delay, chunk=self._chunk(recorded))
 
     def speakable(self, chunk: int | None) -> Speakable:
         """Whether the voice can begin: after `chunk` tokens; None: the reply's own text tells."""

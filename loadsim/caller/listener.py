@@ -1,6 +1,7 @@
 """What one caller hears of one reply while it comes, and what they do about it: listen, cut in, or hang up."""
 
 import asyncio
+import math
 
 import msgspec
 
@@ -16,7 +17,8 @@ class Listener(msgspec.Struct, kw_only=True):
     """One reply as it is heard. Times are loop time, in seconds; speech is measured in seconds of sound.
 
     `rate`: tokens/s of the voice. `delay`: from a token's arrival to its sound. `floor`: the voice does not begin
-    before. `cut`: seconds into the speech when the caller begins to talk over it, until the agent notices after
+    before: the caller, or the agent's own words before a tool call, have not ended. `cut`: seconds into the speech when
+    the caller begins to talk over it, until the agent notices after
     `trigger` more. `halts`: as in Manner. `since`, `patience`: when the caller fell silent, and how long they bear it.
     `limit`: seconds that the agent's client waits for the first token, of `limit_name`. `scale` divides the time that
     speech takes.
@@ -57,7 +59,7 @@ class Listener(msgspec.Struct, kw_only=True):
     def finish(self, row: RequestRow, reply: Reply, origin: float) -> None:
         """Complete the row with what was heard."""
         row.abandoned = self.abandoned
-        start, tokens = self.start(reply), reply.token_s[reply.text_from :]
+        start, tokens = self.start(reply), reply.spoken_s
         if start is None or not tokens:
             return
         until = None if self.cut is None else self.cut + self.trigger
@@ -77,16 +79,17 @@ class Listener(msgspec.Struct, kw_only=True):
             if at is None:  # they speak into the silence of a reply that does not come
                 at = dry_at(tokens, start, self.rate, delay=self.delay, pauses=self.halts)
             row.cut = Cut(
-                at_s=round(self._scaled(start, at) - origin, 6),
+                at_s=round(self._no_sooner(tokens, start, at, self.cut) - origin, 6),
                 after=round(self.cut, 6),
                 heard=heard.tokens,
                 unheard=len(tokens) - heard.tokens,
                 closed=self.closed,
             )
+        came = tokens[heard.tokens - 1] + self.delay if heard.tokens else start
         row.playout = msgspec.structs.replace(
             heard,
             start_s=round(start - origin, 6),
-            end_s=round(self._scaled(start, heard.end_s) - origin, 6),
+            end_s=round(max(self._scaled(start, heard.end_s), came) - origin, 6),
         )
 
     # -- while it comes
@@ -129,13 +132,20 @@ class Listener(msgspec.Struct, kw_only=True):
         return (reply.opened if silent_since is None else silent_since) + self.patience
 
     def _sounded(self, reply: Reply, start: float, spoken: float) -> float | None:
-        tokens = reply.token_s[reply.text_from :]
+        tokens = reply.spoken_s
         at = moment(tokens, start, self.rate, spoken, delay=self.delay, pauses=self.halts)
-        return None if at is None else self._scaled(start, at)
+        return None if at is None else self._no_sooner(tokens, start, at, spoken)
 
     def _dry(self, reply: Reply, start: float) -> float:
-        tokens = reply.token_s[reply.text_from :]
-        return self._scaled(start, dry_at(tokens, start, self.rate, delay=self.delay, pauses=self.halts))
+        tokens = reply.spoken_s
+        dry = dry_at(tokens, start, self.rate, delay=self.delay, pauses=self.halts)
+        return self._no_sooner(tokens, start, dry, len(tokens) / self.rate)
+
+    def _no_sooner(self, tokens: list[float], start: float, at: float, spoken: float) -> float:
+        """The scaled time of `at`, when `spoken` seconds have sounded; where time runs faster, the words must still
+        have come by then."""
+        begun = min(math.ceil(spoken * self.rate - EARLY_S), len(tokens))
+        return max(self._scaled(start, at), tokens[begun - 1] + self.delay if begun > 0 else start)
 
     def _scaled(self, start: float, t: float) -> float:
         return start + (t - start) / self.scale

@@ -90,7 +90,8 @@ def _parts(pace: Pace, speculation: Speculation, turn: Lines, draw: Sequence[flo
     if speculation.by == "recorded" and turn.said is not None:
         # Where the pace is not the recorded one, the pauses keep their places in the words and their lengths.
         said = turn.said.pauses[:tries]
-        talk = seconds - sum(p.end - p.start for p in said) if pace.times == "recorded" else seconds
+        own = pace.times == "recorded" and pace.words_per_s is None
+        talk = seconds - sum(p.end - p.start for p in said) if own else seconds
         edges = [0, *(p.after for p in said), words]
         shares = [max(talk, 0.0) * (b - a) / max(words, 1) for a, b in itertools.pairwise(edges)]
         silences = [*(p.end - p.start for p in said), 0.0]

@@ -65,6 +65,10 @@ class Call:
         self._planned = bool(expects)
         self._history = History(recording, turns[0], opening, wording(line.scenario.barge_in.heard))
         self._results = tools.results(recording) if line.scenario.history == "conversation" else {}
+        self._silent = 0.0  # loop time at which the agent's words before a tool call have sounded
+        self._live: Reply | None = None
+        if number:
+            caller.prompt = None  # another call: nothing of it is in any prompt yet
         self._answered = False  # somebody has spoken whom the caller can answer
         self._cut_in = False
         self._cut_tokens: int | None = None
@@ -81,6 +85,8 @@ class Call:
                 break
             said += 1
         self.ended_at = max(self._free, asyncio.get_running_loop().time())
+        if why == "time" and not self.rows:
+            return why  # it never began
         self._line.note(
             "call",
             **self._line.labels,
@@ -126,18 +132,23 @@ class Call:
             self._due = max(spoke.end_s + self._line.origin + early / scenario.pace.time_scale, now())
         self._history.caller(text)
         cut_tokens, self._cut_tokens = self._cut_tokens, None
+        self._silent, spoken = 0.0, 0.0
         for step in range(tools.MOST_STEPS + 1 if scenario.history == "conversation" else len(turn.steps) + 1):
             labels = {"turn": turn.number, "step": step, "spoke": spoke, "cut_tokens": None if step else cut_tokens}
-            row, reply = await self._request(turn, step, does, labels, None if step else self._due)
+            row, reply = await self._request(turn, step, _later(does, spoken), labels, None if step else self._due)
             if row.abandoned:
                 return "hung_up"
             if row.outcome not in ("ok", "empty", "cut"):
                 return "failed"
-            called = self._called(turn, step, reply)
+            if row.playout is not None:
+                spoken += row.playout.tokens / row.playout.rate
+                self._silent = silent_at(row, self._line.origin, now())
+            # A caller who cuts in ends the turn, also in the words before a tool call.
+            called = None if row.cut else self._called(turn, step, reply)
             if called is None:
                 break
             self._history.tools(called)
-        self._free = now() if scenario.pace.by == "at_once" else silent_at(row, self._line.origin, now())
+        self._free = now() if scenario.pace.by == "at_once" else self._silent or now()
         self._answered, self._cut_in = True, row.cut is not None
         self._cut_tokens = row.cut.unheard if row.cut else None
         self._history.agent(self._in_history(turn, row, reply))
@@ -178,9 +189,8 @@ class Call:
                 reply.hang_up("superseded")
 
         def finish(row: RequestRow, _: Reply) -> None:
-            row.attempt = self._attempt
-            if row.outcome in ("ok", "empty", "cut"):
-                row.outcome = "superseded"
+            # Whatever became of it, nobody waited for it.
+            row.attempt, row.outcome = self._attempt, "superseded"
 
         messages = [*self._history.messages, {"role": "user", "content": text}]
         request = self._line.request(self._recording, messages, turn.recorded(0), self._slot, due)
@@ -204,17 +214,18 @@ class Call:
         for number, attempt in enumerate(attempts):
             if number:
                 due = now() + attempt.after
+            ends = begun + scenario.pace.endpointing / scenario.pace.time_scale if spoke and begun else 0.0
             listener = msgspec.structs.replace(
                 self._line.listener(recorded),
-                floor=begun + scenario.pace.endpointing / scenario.pace.time_scale if spoke and begun else 0.0,
+                floor=max(ends, self._silent),
                 cut=does.cut if speaks else None,
                 trigger=scenario.barge_in.trigger,
                 halts=does.halts,
-                since=self._since,
+                since=max(self._since, self._silent) if self._since is not None else None,
                 patience=scenario.patience,
                 limit=attempt.limit,
                 limit_name=scenario.retry,
-                scale=scenario.pace.time_scale if spoke else 1.0,
+                scale=scenario.pace.time_scale,
             )
 
             def finish(row: RequestRow, reply: Reply, listener: Listener = listener) -> None:
@@ -229,7 +240,8 @@ class Call:
             request = self._line.request(self._recording, self._history.messages, recorded, self._slot, due)
             speakable = self._line.speakable(listener.chunk) if speaks else never
             expects = self._expects if not (number or self._attempt) else ANY
-            row, reply = await self._send(request, speakable, expects, listener.listen, finish, **labels)
+            leave = None if scenario.patience is None or listener.since is None else listener.since + scenario.patience
+            row, reply = await self._send(request, speakable, expects, listener.listen, finish, leave, **labels)
             self._expects = AFTER_REPLY if self._planned else ANY
             self._attempt += 1
             late = row.outcome == "timeout" and row.first_token_s is None
@@ -247,9 +259,15 @@ class Call:
         expects: frozenset[Kind],
         listen: Callable[[Reply], Coroutine[Any, Any, None]],
         finish: Callable[[RequestRow, Reply], None],
+        leave: float | None = None,
         **labels: Any,
     ) -> tuple[RequestRow, Reply]:
         line = self._line
+
+        async def listening(reply: Reply) -> None:
+            self._live = reply
+            await listen(reply)
+
         row, reply = await self._caller.ask(
             line.server,
             request,
@@ -257,8 +275,9 @@ class Call:
             line.origin,
             expects=expects,
             speakable=speakable,
-            listen=listen,
+            listen=listening,
             finish=finish,
+            leave=leave,
             row="load",
             call=self._number,
             **line.labels,
@@ -267,7 +286,8 @@ class Call:
         self.rows.append(row)
         closed = row.finish is None and row.outcome in ("cut", "superseded", "timeout")
         if closed and request.slot is not None and row.sent_s is not None and reply.ended.t is not None:
-            line.spawn(watch(line, request.slot, reply.ended.t, row))
+            again = lambda: self._live is not reply and self._live is not None and self._live.sent is not None  # noqa: E731
+            line.spawn(watch(line, request.slot, reply.ended.t, row, again))
         return row, reply
 
     # -- the reply's words
@@ -293,7 +313,7 @@ class Call:
         barge_in = self._line.scenario.barge_in
         if self._line.scenario.history == "conversation":
             text = "".join(reply.text)
-            share = heard_share(row, len(reply.token_s) - reply.text_from)
+            share = heard_share(row, len(reply.spoken_s))
         elif barge_in.by == "recorded" and turn.reply.heard is not None and row.cut is not None:
             text = turn.reply.text
             if barge_in.heard == "spoken_words":
@@ -305,3 +325,12 @@ class Call:
             text = turn.reply.in_history
             share = heard_share(row, self._line.tokens.get(turn.reply.text) or len(reply.token_s))
         return kept(barge_in.heard, text, share)
+
+
+def _later(does: Manner, spoken: float) -> Manner:
+    """What is left of a turn's manner once the agent has spoken for so many seconds, before a tool call."""
+    if not spoken:
+        return does
+    cut = None if does.cut is None else max(does.cut - spoken, 0.0)
+    halts = tuple((at - spoken, silence) for at, silence in does.halts if at >= spoken)
+    return msgspec.structs.replace(does, cut=cut, halts=halts)

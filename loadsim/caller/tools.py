@@ -39,8 +39,8 @@ def answer(calls: Iterable[dict[str, str]], known: Results, text: str = "") -> t
         misses += key not in known
         # A server that names no id gets one that stays the same in every later prompt.
         name = call["id"] or f"call_{number}"
-        text = call["arguments"] if arguments is not None else "{}"
-        asked.append({"id": name, "type": "function", "function": {"name": call["name"], "arguments": text}})
+        sent = call["arguments"] if arguments is not None else "{}"
+        asked.append({"id": name, "type": "function", "function": {"name": call["name"], "arguments": sent}})
         said.append({"role": "tool", "tool_call_id": name, "content": as_json(known.get(key, NEUTRAL))})
     return [{"role": "assistant", "content": text, "tool_calls": asked}, *said], misses
 

@@ -9,7 +9,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from ..engine.preflight import Recordings
+from ..engine.preflight import Recordings, names
 from ..engine.progress import Progress
 from ..engine.run import LOG
 from ..engine.run import run as run_scenario
@@ -85,8 +85,7 @@ async def record(
 
 def load_recordings(wanted: Scenario, near: Path) -> Recordings:
     """The recordings that a scenario names, from its own folder first."""
-    names = [wanted.recording, *(name for group in wanted.callers.values() for name in group.recordings)]
-    return {name: load_recording(name, near) for name in names}
+    return {name: load_recording(name, near) for name in names(wanted)}
 
 
 def _take_away(folder: Path, made: bool) -> None:

@@ -26,7 +26,8 @@ Side = Literal["before", "after"]
 LEAD_S = 0.1
 LEAD_PER_CALLER_S = 0.003
 TURN_S = 12.4  # between one caller's turns on the telephone, on average
-AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one
+AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one,
+MOST_LOST = 3  # and gives up after so many in a row
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,12 +180,15 @@ class Point:
         until = None if self._scenario.duration is None else start + self._scenario.duration / scale
         self._expect(start)
         self._bench.lag.take()
-        async with asyncio.TaskGroup() as group:
-            line = self._line(group.create_task, until)
-            tasks = [
-                group.create_task(self._caller(line, name, caller, start + begins[name][caller.number]))
-                for name, caller in callers
-            ]
+        try:
+            async with asyncio.TaskGroup() as group:
+                line = self._line(group.create_task, until)
+                tasks = [
+                    group.create_task(self._caller(line, name, caller, start + begins[name][caller.number]))
+                    for name, caller in callers
+                ]
+        except BaseExceptionGroup as several:
+            raise _first(several) from None
         client = self._bench.lag.take()
         self._bench.note("client", **self._labels, **msgspec.structs.asdict(client))
         self._some_answered([row for task in tasks for row in task.result()])
@@ -193,7 +197,7 @@ class Point:
         """One caller's calls, from its own start on; an error ends a call only."""
         group, script = self._groups[name], self._plan.script(name, caller.number)
         rows: list[RequestRow] = []
-        number = 0
+        number = lost = 0
         while True:
             who = (name, caller.number, number)
             opening = salt(self._bench.run, self._plan.point, self._repeat, *who)
@@ -213,10 +217,11 @@ class Point:
             )
             why = await call.hold(start)
             rows += call.rows
-            if not group.again or why == "time":
+            lost = lost + 1 if why == "failed" else 0
+            if not group.again or why == "time" or lost == MOST_LOST:
                 return rows
             number += 1
-            start = call.ended_at + (AGAIN_S if why == "failed" else 0.0)
+            start = call.ended_at + (AGAIN_S / self._scenario.pace.time_scale if lost else 0.0)
 
     # -- what they share
 
@@ -274,5 +279,13 @@ class Point:
 
     @staticmethod
     def _some_answered(rows: list[RequestRow]) -> None:
+        if not rows:
+            raise RunStopped("nobody's call began before the scenario's duration was over")
         if all(row.outcome in ("error", "timeout") for row in rows):
             raise RunStopped(f"no caller was answered: {rows[0].error}")
+
+
+def _first(several: BaseExceptionGroup) -> BaseException:
+    """What went wrong first, out of the group that a TaskGroup wraps it in."""
+    first = several.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

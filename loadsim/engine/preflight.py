@@ -11,6 +11,7 @@ from ..caller.talk import AFTER_REPLY
 from ..recording.messages import Message
 from ..recording.model import Recording
 from ..scenario.model import Group, Scenario
+from ..scenario.sweep import points
 from ..scenario.turns import parse_turns
 from ..server.api import Server
 from ..types import BadInput, Kind, ServerInfo
@@ -108,11 +109,11 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
         name: tuple([await _script(server, call, scenario.callers[name], script, said_as) for call, script in found])
         for name, found in said.items()
     }
-    # Alone, one warm caller says the first warm group's first turn; beside cold callers only, the first of theirs that
-    # a slot can be warm for.
+    # Alone, one warm caller says a turn from the middle of the first warm group's, so that its prompt is as long as
+    # theirs are in the mean; beside cold callers only, one of theirs that a slot can be warm for.
     group = _alone(scenario)
     first = scripts[group][0]
-    alone = max(first.turns[0], 2)
+    alone = max(first.turns[(len(first.turns) - 1) // 2], 2)
     everyone = [ask for found in said.values() for _, script in found for ask in script]
     baseline = next(asks(first.recording, range(alone, alone + 1), lambda turn: salt("baseline", turn)))
     counted = await _tokens(server, scenario, [*everyone, baseline], recordings) if info.slots is not None else {}
@@ -128,7 +129,13 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
     for name, found in said.items():
         for script, (_, requests) in zip(scripts[name], found, strict=True):
             longest = max(plan.max_tokens(ask.reply) for ask in requests)
-            _check_fits(info, f"callers.{name}", script.longest, longest)
+            prompt = script.longest
+            if prompt is not None and scenario.history == "conversation" and scenario.reply != "recorded":
+                # The server's own replies stand in the history, and all of them have this length.
+                said_before = [ask.reply for ask in requests[:-1]]
+                extra = (scenario.reply.exactly or 0) * len(said_before) - sum(counted.get(r, 0) for r in said_before)
+                prompt += max(extra, 0)
+            _check_fits(info, f"callers.{name}", prompt, longest)
     if scenario.baseline.replies:
         prompt = _size(await prompt_tokens(server, baseline.messages, first.recording.tools))
         _check_fits(info, "baseline", prompt, plan.max_tokens(baseline.reply))
@@ -138,6 +145,12 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
 def calls(group: Group, scenario: Scenario) -> list[str]:
     """The names of a group's recordings."""
     return group.recordings or [scenario.recording]
+
+
+def names(scenario: Scenario) -> list[str]:
+    """The recordings of all groups at all load points, each once."""
+    groups = [(point, group) for _, point in points(scenario) for group in point.callers.values()]
+    return list(dict.fromkeys(name for point, group in groups for name in calls(group, point)))
 
 
 def _alone(scenario: Scenario) -> str:

@@ -22,7 +22,7 @@ from ..server.process import Process, StartError
 from ..telemetry.lag import Lag
 from ..types import BadInput, RequestRow, RunStopped, ServerSettings
 from .point import Bench, Point
-from .preflight import Plan, Recordings, Script, calls, check_server, preflight, prompt_tokens
+from .preflight import Plan, Recordings, Script, check_server, names, preflight, prompt_tokens
 from .progress import Progress
 
 LOG = "server.log"
@@ -38,6 +38,7 @@ async def run(
     could not go on; both leave what was recorded.
     """
     waits = Waits(**msgspec.structs.asdict(scenario.timeout))
+    progress.phase = "starting the server" if scenario.server.url == "embedded" else "asking the server"
     async with _server(scenario, recorder.path, key) as (url, process):
         server = HttpServer(url, key, waits)
         progress.live = server.live
@@ -103,14 +104,19 @@ async def _prepare(
             raise BadInput(f"fit: {info.url} does not count tokens (/apply-template, /tokenize): leave fit out")
         return len(tokens)
 
-    used = {name: recordings[name] for group in scenario.callers.values() for name in calls(group, scenario)}
+    used = {name: recordings[name] for name in names(scenario)}
+    tokens = {}
     if scenario.fit is not None:
+        tokens = {name: await count(recording) for name, recording in used.items()}
         used = {name: await fit(recording, count, scenario.fit) for name, recording in used.items()}
     plans = [await preflight(server, info, label, point, used) for label, point in points(scenario)]
     told: dict[str, Any] = {name: value for name, value in msgspec.structs.asdict(info).items() if name != "template"}
     recorder.describe(
         scenario=dump(scenario),
-        recordings={name: {"title": call.title, "turns": len(call.turns)} for name, call in used.items()},
+        recordings={
+            name: {"title": call.title, "turns": len(call.turns), "tokens": tokens.get(name)}
+            for name, call in used.items()
+        },
         server=told | {"embedded": process is not None, "loading_s": round(loading, 3)},
         points={
             plan.point: {

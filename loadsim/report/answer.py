@@ -7,6 +7,7 @@ from ..stats.summary import TOO_MANY_ERRORS, Who
 from .point import Point
 from .words import ms, number, percent, several
 
+MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
 LAG_MS = 25.0  # a loop this late blurs gaps that a listener could tell apart
 BUSY = 0.9
 
@@ -103,7 +104,9 @@ def _cold(who: Who, point: Point) -> str:
     if rates:
         times = number(min(rates) / point.voice, 2)
         costs.append(f"the slowest gets {number(min(rates))} tokens/s, {times} times a voice's {point.voice:g}")
-    return f"{said}; meanwhile {', and '.join(costs)}." if costs else f"{said}."
+    if costs:
+        return f"{said}; meanwhile {', and '.join(costs)}."
+    return f"{said}; nobody else waited or was spoken to meanwhile, so it cost nobody anything."
 
 
 def _placed(who: Who) -> str:
@@ -120,6 +123,12 @@ def _placed(who: Who) -> str:
     # Fewer than were new: callers share a beginning, and one found another's in the slot.
     again = max(who.evaluated - who.new, 0)
     return f"{said}, and evaluated {who.evaluated:,} prompt tokens, {f'{again:,}' if again else 'none'} of them again."
+
+
+def _moved(point: Point) -> float:
+    """By how much the one-caller rate after the load differs from the one before it."""
+    before, after = point.summary.before, point.summary.after
+    return abs(after - before) / min(before, after) if before and after else 0.0
 
 
 def _callers(who: Who) -> str:
@@ -146,7 +155,10 @@ def _decode(who: Who, point: Point) -> str:
         return "."
     said = f"; each reply then runs at {number(who.decode)} tokens/s"
     share = point.summary.shares[who.name].mean.both
-    if share is not None:
+    moved = _moved(point)
+    if share is not None and moved > MOVED:
+        said += f" (one caller's rate moved by {percent(moved)} from before the load to after it: no share can be told)"
+    elif share is not None:
         said += f", {percent(share.mid)} of one caller's rate"
     times = number(who.decode_slowest / point.voice, 2)
     return f"{said}; the slowest, {number(who.decode_slowest)}, is {times} times a voice's {point.voice:g}."

@@ -28,7 +28,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks."""
+    """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks; `fitted`:
+    prompt tokens of the recordings before they were fitted."""
 
     summary: PointSummary
     setting: Setting
@@ -40,6 +41,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, Requests]
     joins: list[Join]
     voice: float
+    fitted: dict[str, int | None]
 
     @property
     def name(self) -> str:
@@ -84,6 +86,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         requests={group: requests(of) for group, of in rows.items()},
         joins=joins(load, found.cold),
         voice=_voice(load, found),
+        fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
     )
 
 

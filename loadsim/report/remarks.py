@@ -38,6 +38,7 @@ def remarks(point: Point) -> Iterator[str]:
             new = f"the prompts grew by {who.new:,}{told}{_moved(who)}"
             yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, {new}"
     yield _delivered(point)
+    yield from _fitted(point)
 
 
 def _replies(who: Who) -> Iterator[str]:
@@ -53,6 +54,15 @@ def _moved(who: Who) -> str:
     if who.moves is None:
         return ""
     return f"; {several(who.slots_used or 0, 'slot')} used, {several(who.moves, 'move')} to another one"
+
+
+def _fitted(point: Point) -> Iterator[str]:
+    """What `fit` made of the recordings."""
+    target = point.setting.get("fit")
+    for name, tokens in point.fitted.items():
+        if target is not None and tokens is not None and tokens != target:
+            how = "stretched with filler" if tokens < target else "trimmed"
+            yield f"{name} has {tokens:,} prompt tokens here, and was {how} to {target:,} (fit)"
 
 
 def _delivered(point: Point) -> str:

@@ -37,6 +37,7 @@ class Setting(msgspec.Struct, frozen=True):
             endpointing=_seconds(self.get("pace.endpointing")),
             tts=_seconds(self.get("voice.tts")),
             network=_seconds(self.get("voice.network")),
+            eager=None if self.get("speculation.by") in (None, "none") else _seconds(self.get("speculation.eager")),
             time_scale=float(self.get("pace.time_scale") or 1.0),
         )
 

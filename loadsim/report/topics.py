@@ -66,7 +66,8 @@ def _heard(heard: Heard, around: Around, chunk: str) -> str:
 
 def _assumed(around: Around, measured: bool) -> str:
     """What voice-to-voice holds besides the server's time."""
-    parts = ((around.endpointing, "endpointing"), (around.tts, "TTS"), (around.network, "network"))
+    waits = (around.endpointing, "endpointing") if around.eager is None else (around.eager, "before an early request")
+    parts = (waits, (around.tts, "TTS"), (around.network, "network"))
     known = [f"{seconds:g} s {name}" for seconds, name in parts if seconds is not None]
     return " + ".join(known if measured else [*known[:1], "TTFS", *known[1:]])
 
@@ -133,9 +134,10 @@ def _join_notes(point: Point) -> Iterator[str]:
     if len(point.joins) > MOST_JOINS:
         yield f"these are the {MOST_JOINS} slowest of {len(point.joins)} cold joins"
     yield (
-        "while the cold prompt is evaluated, of other callers: steps, the tokens that each gets; wait, the longest for "
-        "a first token; gap, the largest inside a reply; hit, how many had their longest wait there; tok/s, of those "
-        f"who speak (a voice takes {point.voice:g})"
+        "while the cold prompt is evaluated, of other callers: steps, the tokens that each gets (p50 of those who "
+        "speak all the time), and how many the batch size predicts; wait, the longest for a first token; gap, the "
+        "largest inside a reply; hit, how many had their longest wait there; tok/s, of those who speak (a voice takes "
+        f"{point.voice:g})"
     )
 
 

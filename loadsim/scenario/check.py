@@ -91,6 +91,10 @@ def _talking(scenario: Scenario) -> Iterator[Problem]:
     for name, group in scenario.callers.items():
         if group.again and scenario.duration is None:
             yield f"callers.{name}.again", "the calls would never end; give a duration, such as 10 min"
+        late = group.start.how in ("at", "every") and scenario.duration is not None
+        if late and group.start.seconds >= (scenario.duration or 0.0):
+            length = format_duration(scenario.duration or 0.0)
+            yield f"callers.{name}.start", f"nobody begins before the scenario's duration, {length}, is over"
         if group.every and speech:
             yield f"callers.{name}.every", "not used where pace is speech, which times the turns; leave it out"
         if group.start.how == "call" and not speech:

@@ -102,7 +102,8 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class BargeIn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Callers who talk while the agent speaks. `barge_in: drawn` is short for `{by: drawn}`.
 
-    by: `none`; `recorded`, where the recording's caller did; or `drawn`.
+    by: `none`; `recorded`, where the recording's caller did; or `drawn`. With `pace: at_once` a cut changes what stands
+        in the history, and nobody waits for its moment.
     probability: of a turn to be cut, if drawn.
     trigger: how long the caller speaks before the agent falls silent and the stream is closed.
     heard: what of a reply stands in the history after a cut. `spoken_words` the words that were heard;

@@ -27,8 +27,8 @@ class Reply:
 
     All times are loop time in seconds. `token_s` has one arrival per token that brought output, `token_ms` the server's
     own clock (ms since its first token) for the same tokens; both count as the server counts, or a chunk as one token
-    where it does not tell (`counted` is then False). `text_from`: tokens that came before the first one of text, such
-    as reasoning. `status`: HTTP's, once there is one.
+    where it does not tell (`counted` is then False). `text_from`, `text_to`: the tokens of text are those between;
+    reasoning comes before them, tool calls behind. `status`: HTTP's, once there is one.
     """
 
     def __init__(self, opened: float, speakable: Speakable) -> None:
@@ -42,7 +42,7 @@ class Reply:
         self.token_ms: list[float] = []
         self.counted = False
         self.chunks = 0
-        self.text_from = 0
+        self.text_from = self.text_to = 0
         self.text: list[str] = []
         self.reasoning: list[str] = []
         self.calls: dict[int, dict[str, str]] = {}
@@ -57,6 +57,11 @@ class Reply:
         self.close: Callable[[], object] | None = None
         self._speakable = speakable
         self._predicted = 0
+
+    @property
+    def spoken_s(self) -> list[float]:
+        """The arrivals of the tokens that a voice speaks."""
+        return self.token_s[self.text_from : self.text_to]
 
     def output(self, t: float, timings: Timings | None) -> None:
         """A chunk with output arrived at `t`: the tokens are those that the server counted since the last one."""
@@ -81,6 +86,7 @@ class Reply:
     def say(self, t: float, text: str) -> None:
         """Text to be spoken arrived at `t`."""
         self.text.append(text)
+        self.text_to = len(self.token_s)
         if self.speech.t is None and self._speakable("".join(self.text), len(self.token_s) - self.text_from):
             self.speech.at(t)
 

@@ -207,7 +207,8 @@ class HttpServer:
         if not self.extras:
             return None
         status, body = await self._ask("GET", "/slots")
-        return body if status == 200 and isinstance(body, list) else None
+        listed = status == 200 and isinstance(body, list) and all(isinstance(slot, dict) for slot in body)
+        return body if listed else None
 
     async def close(self) -> None:
         """Hang up on every live reply and let the connections go."""

@@ -73,7 +73,8 @@ def _prompts(rows: list[RequestRow]) -> Prompts:
         rows=len(rows),
         kinds=dict(Counter(row.kind or "unknown" for row in rows)),
         cache_n=middle(row.cache_n for row in rows),
-        prompt_n=middle(row.prompt_n for row in rows),
+        # A plain server tells how long the prompt is, and not how much of it was evaluated.
+        prompt_n=middle(row.prompt_n for row in rows if row.cache_n is not None),
         new_tokens=middle(row.new_tokens for row in rows),
         prompt_ms=middle(row.prompt_ms for row in rows),
     )

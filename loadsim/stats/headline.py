@@ -1,5 +1,7 @@
 """Which rows a point's figures are made of."""
 
+from collections.abc import Iterable
+
 from ..types import RequestRow
 
 ANSWERED = ("ok", "empty", "cut")
@@ -40,3 +42,13 @@ def turn_of(row: RequestRow) -> Turn:
 def step_of(row: RequestRow) -> Step:
     """The step of a turn that a row of a point is an attempt at."""
     return (*turn_of(row), row.step)
+
+
+def last_attempts(rows: Iterable[RequestRow]) -> list[RequestRow]:
+    """The rows without those that were sent again: a reply that came at the second try is one reply."""
+    found = list(rows)
+    last: dict[tuple[object, ...], int] = {}
+    for row in found:
+        step = (*step_of(row), row.row, row.side, row.number)
+        last[step] = max(last.get(step, 0), row.attempt)
+    return [row for row in found if row.attempt == last[(*step_of(row), row.row, row.side, row.number)]]

@@ -6,19 +6,20 @@ from ..types import RequestRow
 from .headline import Turn, in_headline, turn_of
 from .spread import Spread, known, since, spread
 
-
 DRAGS_S = 0.2  # of silence in all, in waits too short to be underruns: a server a little slower than the voice
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):
     """What stands around the server's time between the caller's last word and the agent's first; seconds.
 
-    None: the run does not tell. `time_scale`: how many times faster than real the callers' time runs.
+    None: the run does not tell. `eager`: when requests leave that do not wait for `endpointing`; None: all do.
+    `time_scale`: how many times faster than real the callers' time runs.
     """
 
     endpointing: float | None = None
     tts: float | None = None
     network: float | None = None
+    eager: float | None = None
     time_scale: float = 1.0
 
 
@@ -26,8 +27,9 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     """What a group's callers heard of the replies that count.
 
     ttfs: sent to the first speakable chunk. voice: from the caller's last word to the agent's first; `measured` on the
-    run's clock, or else estimated as endpointing + TTFS + TTS + network. replies: those with a voice; `dry` of them ran
-    out of speech, or dragged for want of it, `underruns` times in all, for `silent` seconds in all, the soonest after `soonest` seconds of speech;
+    run's clock, or else estimated as endpointing, or what an early request waits, + TTFS + TTS + network. replies:
+    those with a voice; `dry` of them ran out of speech, or dragged for want of it, `underruns` times in all, for
+    `silent` seconds in all, the soonest after `soonest` seconds of speech;
     least: the least speech that lay ready while tokens were still to come. paused: seconds of silence by false
     interruptions, in `pauses` replies.
     """
@@ -84,4 +86,5 @@ def _told(rows: list[RequestRow]) -> list[float]:
 def _estimate(ttfs: list[float], around: Around) -> list[float]:
     if around.endpointing is None or around.tts is None or around.network is None:
         return []
-    return [around.endpointing + seconds + around.tts + around.network for seconds in ttfs]
+    leaves = around.endpointing if around.eager is None else around.eager
+    return [max(leaves + seconds + around.tts + around.network, around.endpointing) for seconds in ttfs]

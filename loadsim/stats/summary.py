@@ -9,7 +9,7 @@ import numpy as np
 from ..types import RequestRow
 from .calls import Event, calls
 from .delivered import Delivered, delivered
-from .headline import ANSWERED, call_of, failed, in_headline, step_of
+from .headline import ANSWERED, call_of, failed, in_headline, last_attempts, step_of
 from .places import Places, moves, slots_used
 from .share import Share, share
 from .spread import Spread, known, middle, since, spread
@@ -22,7 +22,8 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     """What one group's callers met at a load point, or one caller alone; over all repeats pooled.
 
     Figures are over `rows`, the answered ones of the planned kind, of `planned_rows` in all; `each`: how many of those
-    a repeat has, where all have as many. Superseded requests are in `outcomes`, `evaluated` and `new` only. `kinds`,
+    a repeat has, where all have as many. A request that was sent again counts at its last try. Superseded requests are
+    in `outcomes`, `evaluated` and `new` only. `kinds`,
     `outcomes` and `errors` count every row, `unplanned` those of a kind that was not planned. `calls`, `hung_up`:
     calls, and those whose caller lost patience, after waiting for `gave_up` seconds (p50). `ttft_due` is from the first
     of a request's attempts.
@@ -118,7 +119,8 @@ def _point(name: str, rows: list[RequestRow], events: Sequence[Event]) -> PointS
 
 
 def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
-    rows = [row for row in every if row.outcome != "superseded"]
+    rows = last_attempts(row for row in every if row.outcome != "superseded")
+    tries = [row for row in every if row.outcome != "superseded"]
     good = [row for row in rows if in_headline(row)]
     decode = known(decode_rate(row.token_s) for row in good)
     pooled = np.concatenate([gaps(row.token_s) for row in good]) if good else np.empty(0)
@@ -126,7 +128,7 @@ def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
     each = set(repeats.values())
     told = [row for row in every if row.cache_n is not None]
     gone = [row for row in rows if row.abandoned]
-    due = _first_due(rows)
+    due = _first_due(tries)
     return Who(
         name=name,
         callers=len({row.caller for row in rows}),
@@ -136,7 +138,7 @@ def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
         each=each.pop() if len(each) == 1 else None,
         calls=len(set(map(call_of, rows))),
         hung_up=len(set(map(call_of, gone))),
-        gave_up=middle(since(row.sent_s, row.end_s) for row in gone),
+        gave_up=middle(since(row.spoke.end_s if row.spoke else due.get(_step(row)), row.end_s) for row in gone),
         ttft=spread(known(since(row.sent_s, row.first_token_s) for row in good)),
         ttft_due=spread(known(since(due.get(_step(row)), row.first_token_s) for row in good)),
         before_headers=middle(since(row.sent_s, row.headers_s) for row in good),
@@ -156,7 +158,7 @@ def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
         kinds=dict(Counter(row.kind or "unknown" for row in rows if row.outcome in ANSWERED)),
         unplanned=dict(Counter(row.kind for row in rows if row.planned is False and row.kind is not None)),
         outcomes=dict(Counter(row.outcome for row in every)),
-        errors=dict(Counter(row.error or row.outcome for row in rows if failed(row))),
+        errors=dict(Counter(row.error or row.outcome for row in tries if failed(row))),
         clocks_differ=sum(map(clocks_differ, good)),
     )
 

@@ -76,6 +76,32 @@ def test_an_early_reply_that_was_whole_before_the_caller_went_on_is_superseded_t
     assert (early.outcome, early.finish, third.outcome) == ("superseded", "length", "ok")
 
 
+def test_pauses_and_early_requests_are_faster_by_the_scale_too(tmp_path: Path) -> None:
+    scenario = ONE | {"pace": {"by": "speech", "time_scale": 4}, "speculation": {"by": "recorded", "eager": "400 ms"}}
+    found, _ = measured(tmp_path / "run", scenario, lambda _: Faults(first=0.2), recordings={"call": PAUSED})
+    early, third, _ = loads(found)
+    assert early.spoke is not None
+    assert third.spoke is not None
+    assert early.due_s is not None
+    assert early.end_s is not None
+    begins = third.spoke.start_s
+    assert early.due_s - begins == pytest.approx((1 / 3 + 0.4) / 4, abs=1e-5)
+    assert early.end_s - begins == pytest.approx((1 / 3 + 0.5) / 4, abs=0.015)
+    assert early.outcome == "superseded"
+    assert third.spoke.end_s - begins == pytest.approx(0.25, abs=1e-5)
+    assert third.due_s == pytest.approx(begins + (1 + 0.4) / 4, abs=1e-5)
+
+
+def test_a_pause_shorter_than_the_wait_for_it_sends_nothing(tmp_path: Path) -> None:
+    pace = {"by": "speech", "time_scale": 10, "endpointing": "1 s"}
+    scenario = ONE | {"pace": pace, "speculation": {"by": "recorded", "eager": "600 ms"}}
+    found, _ = measured(tmp_path / "run", scenario, recordings={"call": PAUSED})
+    third, fourth = loads(found)
+    assert (third.attempt, third.outcome, fourth.attempt) == (0, "ok", 0)
+    assert third.spoke is not None
+    assert (third.spoke.seconds, third.spoke.pauses) == (1.0, 0.5)
+
+
 @pytest.mark.parametrize(("tries", "requests"), [(1, 1), (2, 2), (3, 2)])
 def test_a_turn_has_so_many_requests_at_most(tmp_path: Path, tries: int, requests: int) -> None:
     scenario = ONE | {"speculation": {"by": "recorded", "eager": "0", "tries": tries}}
@@ -174,3 +200,51 @@ def test_patience_ends_retries_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [r.abandoned for r in loads(found)] == [False, False, True]
     (ended,) = [e for e in found.events if e["event"] == "call" and e["caller"] == 0]
     assert ended["why"] == "hung_up"
+
+
+# -- what a slot does with a request that was given up
+
+
+def released(found: Any) -> list[float]:
+    return [e["after_s"] for e in found.events if e["event"] == "released"]
+
+
+def test_the_slot_of_an_early_request_that_was_given_up_is_watched(tmp_path: Path) -> None:
+    scenario = ONE | {"pace": {"by": "speech"}, "speculation": {"by": "recorded", "eager": "100 ms"}}
+    found, _ = measured(
+        tmp_path / "a", scenario, lambda _: Faults(first=0.45), recordings={"call": PAUSED}, release=0.2
+    )
+    assert released(found) == [pytest.approx(0.2, abs=0.05)]
+    # one that had come whole leaves nothing to watch
+    found, _ = measured(tmp_path / "b", scenario, recordings={"call": PAUSED}, release=0.2)
+    assert released(found) == []
+
+
+def test_a_slot_with_another_request_has_left_the_one_that_was_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some_fail(monkeypatch)
+    mute = turn_three(2, Faults(silence_after=0))
+    found, _ = measured(tmp_path / "run", TWO | {"retry": "livekit"}, mute, release=0.01)
+    assert [r.outcome for r in loads(found) if r.turn == 3] == ["timeout", "timeout", "ok"]
+    # each of them is silent for 0.2 s in the same slot
+    assert all(after < 0.1 for after in released(found))
+
+
+def test_an_early_request_that_fails_is_taken_back_like_any_other(tmp_path: Path) -> None:
+    scenario = ONE | {"speculation": {"by": "recorded", "eager": "0"}}
+    left = iter([Faults(status=503)])
+    fails = lambda request: next(left, Faults()) if request.json["max_tokens"] > 1 else Faults()  # noqa: E731
+    found, _ = measured(tmp_path / "run", scenario, fails, recordings={"call": PAUSED})
+    assert [(r.turn, r.outcome) for r in loads(found)] == [(3, "superseded"), (3, "ok"), (4, "ok")]
+
+
+def test_patience_ends_in_the_middle_of_a_retrys_delay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RETRIES, "livekit", (Attempt(10.0), Attempt(10.0, 3.0)))
+    scenario = TWO | {"retry": "livekit", "patience": "700 ms"}
+    found, _ = measured(tmp_path / "run", scenario, turn_three(9, Faults(status=503)))
+    refused, gone = loads(found)
+    assert (refused.outcome, gone.outcome, gone.abandoned, gone.sent_s) == ("error", "cut", True, None)
+    assert gone.spoke is not None
+    assert gone.end_s is not None
+    assert gone.end_s - gone.spoke.end_s == pytest.approx(0.7, abs=0.02)

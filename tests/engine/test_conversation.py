@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadsim.caller.tools import MOST_STEPS
-from tests.engine.test_cuts import OWN, loads, worded
+from tests.engine.test_cuts import OWN, WORDS, cut_after, loads, worded
 from tests.engine.truthful import chats, measured
 from tests.truth import Faults, Request
 
@@ -82,3 +82,61 @@ def test_every_prompt_begins_with_the_one_before_it(tmp_path: Path, heard: str, 
     assert len(pairs) >= 9
     for before, after in pairs:
         assert after[: len(before)] == before
+
+
+def test_a_tool_call_after_the_last_step_is_not_answered(tmp_path: Path) -> None:
+    _, truth = measured(tmp_path / "run", OWN, calls(*[(FIND,)] * 9))
+    messages = chats(truth)[-1]["messages"]
+    asked = next(i for i, m in enumerate(messages) if m["role"] == "user" and m["content"].startswith("Tell me"))
+    assert [m["role"] for m in messages[asked:]] == ["user", *["assistant", "tool"] * 3, "assistant", "user"]
+    assert "tool_calls" not in messages[-2]
+
+
+def filler(request: Request) -> Faults:
+    """Turn 3 begins with words, then calls a tool, then speaks."""
+    messages = request.json["messages"]
+    last = max(i for i, m in enumerate(messages) if m["role"] == "user")
+    if messages[last]["content"].startswith("Tell me") and len(messages) == last + 1:
+        return Faults(words=("Let", " me", " look", "."), tool_call_after=4, tool_calls=(FIND,))
+    return Faults(words=WORDS)
+
+
+def test_words_before_a_tool_call_are_heard_alone_and_before_those_after_it(tmp_path: Path) -> None:
+    found, truth = measured(tmp_path / "run", OWN | {"callers": {"warm": {"count": 1, "turns": "3"}}}, filler)
+    look, reply = loads(found)
+    assert look.playout is not None
+    assert reply.playout is not None
+    assert len(look.token_s) > 4  # a call's tokens are not spoken
+    assert look.playout.tokens == 4
+    assert reply.playout.start_s == pytest.approx(look.playout.end_s, abs=1e-5)
+    asked = chats(truth)[-1]["messages"][-2]
+    assert asked["content"] == "Let me look."
+
+
+def test_a_cut_in_the_words_before_a_tool_call_ends_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_after(monkeypatch, 0.3)  # and 0.2 s until the agent notices: 2 of 4 tokens
+    scenario = OWN | {"barge_in": {"by": "drawn", "probability": 1}}
+    found, truth = measured(tmp_path / "run", scenario, filler)
+    assert [(r.turn, r.step) for r in loads(found)] == [(3, 0), (4, 0)]
+    assert chats(truth)[-1]["messages"][-2] == {"role": "assistant", "content": "Let me"}
+
+
+def test_a_cut_behind_those_words_comes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_after(monkeypatch, 1.8)  # the first four tokens take 1 s
+    scenario = OWN | {"barge_in": {"by": "drawn", "probability": 1}, "callers": {"warm": {"count": 1, "turns": "3"}}}
+    found, _ = measured(tmp_path / "run", scenario, filler)
+    look, reply = loads(found)
+    assert look.cut is None
+    assert reply.cut is not None
+    assert reply.cut.after == pytest.approx(0.8)
+
+
+def test_who_hears_the_words_before_a_tool_call_is_patient(tmp_path: Path) -> None:
+    scenario = OWN | {"pace": {"by": "speech"}, "patience": "1 s", "callers": {"warm": {"count": 1, "turns": "3"}}}
+
+    def slow(request: Request) -> Faults:
+        fault = filler(request)
+        return fault if fault.tool_calls else Faults(words=WORDS, first=1.2)
+
+    found, _ = measured(tmp_path / "run", scenario, slow)
+    assert not any(r.abandoned for r in loads(found))

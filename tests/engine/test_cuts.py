@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from loadsim.recording import humans
 from loadsim.types import Heard, RequestRow
+from tests.calls import CALL
 from tests.engine.test_pace import SPEECH
 from tests.engine.truthful import chats, measured, of
 from tests.truth import Faults, Request
@@ -182,3 +184,89 @@ def test_patience_also_ends_when_the_voice_falls_silent(tmp_path: Path) -> None:
 def test_without_patience_nobody_hangs_up(tmp_path: Path) -> None:
     found, _ = measured(tmp_path / "run", SPEECH, lambda _: Faults(first=0.5))
     assert not any(r.abandoned for r in loads(found))
+
+
+def test_who_cuts_in_does_not_wait_for_a_gap(tmp_path: Path) -> None:
+    pace = {"by": "speech", "time_scale": 10, "gap": "5 s"}
+    found, _ = measured(tmp_path / "run", SPEECH | {"barge_in": "recorded", "pace": pace})
+    third, fourth = loads(found)[2:]
+    assert third.cut is not None
+    assert fourth.spoke is not None
+    assert fourth.spoke.start_s == pytest.approx(third.cut.at_s, abs=1e-5)
+    assert fourth.spoke.gap is None
+    assert third.spoke is not None
+    assert third.spoke.gap == 5.0
+
+
+def test_what_was_cut_off_is_told_of_the_next_turns_first_request_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def choose(request: Request) -> Faults:
+        last = request.json["messages"][-1]
+        asks = last["role"] == "user" and last["content"].startswith("Stop")
+        return Faults(tool_calls=(("find", "{}"),)) if asks else Faults(words=WORDS)
+
+    cut_after(monkeypatch, 1.3)  # and 0.2 s until the agent notices: 6 of 12 tokens
+    found, _ = measured(tmp_path / "run", OWN | {"barge_in": {"by": "drawn", "probability": 1}}, choose)
+    rows = [(r.turn, r.step, r.cut_tokens) for r in loads(found)]
+    assert rows == [(3, 0, None), (4, 0, 6), (4, 1, None)]
+
+
+def test_patience_goes_on_from_a_tools_step_to_the_next(tmp_path: Path) -> None:
+    at_once = {"callers": {"warm": {"count": 1, "turns": "2"}}, "pace": "at_once", "patience": "500 ms"}
+    found, _ = measured(tmp_path / "run", SPEECH | at_once, first=0.3)
+    call, reply = loads(found)
+    assert (call.outcome, call.abandoned) == ("ok", False)
+    assert (reply.outcome, reply.abandoned) == ("cut", True)
+    assert call.due_s is not None
+    assert reply.end_s is not None
+    assert reply.end_s - call.due_s == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kept"),
+    [
+        ("spoken_words", "It is a"),
+        ("spoken_sentences", ""),
+        ("generated", "It is a long story."),
+        ("retranscribed", "it is a"),
+    ],
+)
+def test_a_recorded_cut_stands_in_the_history_as_it_was_heard(tmp_path: Path, mode: Heard, kept: str) -> None:
+    _, truth = measured(tmp_path / "run", SPEECH | {"barge_in": {"by": "recorded", "heard": mode}})
+    assert said_before_last(truth) == kept
+
+
+def test_what_the_model_thought_is_no_part_of_what_was_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_after(monkeypatch, 0.8)  # and 0.2 s until the agent notices: 4 tokens
+    scenario = OWN | {"barge_in": {"by": "drawn", "probability": 1}}
+    found, truth = measured(tmp_path / "run", scenario, lambda _: Faults(words=WORDS, reasoning=6))
+    third = loads(found)[0]
+    assert third.cut is not None
+    assert (third.cut.heard, third.cut.unheard, len(third.token_s)) == (4, 2, 12)
+    # two thirds of " What now? Nothing more."
+    assert said_before_last(truth).strip() == "What now?"
+
+
+def test_a_recorded_cut_that_did_not_come_leaves_the_whole_reply_in_the_history(tmp_path: Path) -> None:
+    scenario = SPEECH | {"barge_in": "recorded", "reply": {"free": 50}}
+    found, truth = measured(tmp_path / "run", scenario, lambda _: Faults(words=("Yes", ".")))
+    assert all(r.cut is None for r in loads(found))
+    assert said_before_last(truth) == "It is a long story."
+
+
+def test_of_a_reply_that_was_closed_the_share_is_of_its_recorded_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_after(monkeypatch, 0.5)  # and 0.2 s until the agent notices: 3 of 13 tokens, 5 of 25 characters
+    agent = msgspec.structs.replace(CALL.turns[2].agent, text="Well, it is a long story.", heard=None)
+    turns = (*CALL.turns[:2], msgspec.structs.replace(CALL.turns[2], agent=agent), CALL.turns[3])
+    scenario = SPEECH | {"pace": {"by": "speech"}, "callers": {"warm": {"count": 1, "turns": "3-4"}}}
+    scenario |= {"barge_in": {"by": "drawn", "probability": 1}}
+    recordings = {"call": msgspec.structs.replace(CALL, turns=turns)}
+    found, truth = measured(tmp_path / "run", scenario, step=0.2, recordings=recordings)
+    third = loads(found)[0]
+    assert third.cut is not None
+    assert (third.cut.heard, third.cut.closed) == (3, True)
+    assert third.cut.heard + third.cut.unheard < 8
+    assert said_before_last(truth) == "Well,"

@@ -15,7 +15,7 @@ from loadsim.results.read import Run, read
 from loadsim.results.write import Recorder
 from loadsim.run import run
 from loadsim.scenario.load import restore
-from loadsim.types import BadInput, RunStopped
+from loadsim.types import BadInput, RequestRow, RunStopped
 from tests.calls import CALL
 from tests.engine import truthful
 from tests.engine.truthful import QUICK, chats, of
@@ -297,3 +297,39 @@ def test_the_key_reaches_the_server_and_nothing_on_disk(tmp_path: Path) -> None:
     _, truth = measured(tmp_path / "run", {}, key="s3cret-key", api_key="s3cret-key")
     assert {r.headers.get("authorization") for r in truth.requests} == {"Bearer s3cret-key"}
     assert not any(b"s3cret" in file.read_bytes() for file in (tmp_path / "run").iterdir())
+
+
+def test_a_full_disk_in_mid_load_stops_the_run_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Recorder, row: RequestRow, text: str | None) -> None:
+        if row.row == "load":
+            raise RunStopped("cannot write requests.jsonl: No space left on device")
+
+    monkeypatch.setattr(Recorder, "row", full)
+    with pytest.raises(RunStopped, match=r"^cannot write requests.jsonl"):
+        measured(tmp_path / "run", {})
+
+
+def test_nobody_who_begins_in_time_is_told(tmp_path: Path) -> None:
+    callers = {"warm": {"count": 1, "start": "poisson 4 h"}}
+    with pytest.raises(RunStopped, match="nobody's call began before the scenario's duration was over"):
+        measured(tmp_path / "run", {"callers": callers, "duration": "1 s"})
+    callers = {"warm": {"count": 1, "start": "at 5 s"}}
+    with pytest.raises(
+        BadInput, match=r"callers.warm.start: nobody begins before the scenario's duration, 1 s, is over"
+    ):
+        measured(tmp_path / "run2", {"callers": callers, "duration": "1 s"})
+
+
+def test_recordings_can_be_swept(tmp_path: Path) -> None:
+    swept = {"sweep": {"callers.warm.recordings": [["call"], ["other"]]}}
+    found, _ = measured(tmp_path / "run", swept, recordings={"call": CALL, "other": CALL})
+    assert len({r.point for r in found.rows}) == 2
+    assert found.facts["ended"] == "complete"
+
+
+def test_another_call_of_a_caller_is_new_from_its_first_token(tmp_path: Path) -> None:
+    callers = {"new": {"count": 1, "cache": "cold", "turns": "1", "again": True}}
+    found, _ = measured(tmp_path / "run", {"callers": callers, "duration": "300 ms"})
+    rows = of(found, "load")
+    assert len(rows) > 2
+    assert {r.new_tokens for r in rows} == {rows[0].new_tokens}

@@ -3,7 +3,7 @@
 from loadsim.report.table import holds
 from loadsim.types import RequestRow
 from tests.report.runs import LOAD, SPEECH, run_of, words
-from tests.stats.rows import call, reply, row
+from tests.stats.rows import alone, call, reply, row
 
 
 def test_one_late_repeat_of_many_is_not_the_client() -> None:
@@ -110,3 +110,11 @@ def test_what_cold_joins_cost_is_told_by_the_worst_of_a_groups_own() -> None:
     )
     assert "1 late caller waits 2.50 s" in text
     assert "2.50 at most; meanwhile others wait up to 9,000 ms" in text
+
+
+def test_a_baseline_that_moved_gives_no_share() -> None:
+    steady = words(run_of(alone(1, "before", 0.01), alone(1, "after", 0.012), row()))
+    assert "% of one caller's rate" in steady
+    moved = words(run_of(alone(1, "before", 0.01), alone(1, "after", 0.02), row()))
+    assert "one caller's rate moved by 100 % from before the load to after it: no share can be told" in moved
+    assert "% of one caller's rate" not in moved

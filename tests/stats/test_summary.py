@@ -211,10 +211,10 @@ def test_who_hung_up_is_counted_beside_the_first_tokens() -> None:
     late = reply(20.0, 0.5, outcome="timeout", abandoned=True, end_s=26.0, caller=0, call=1)
     (point,) = summarize([row(), row(turn=6), *gone, late])
     (load,) = point.load
-    assert (load.rows, load.planned_rows) == (2, 6)
+    assert (load.rows, load.planned_rows) == (2, 5)
     assert (load.hung_up, load.calls, load.gave_up) == pytest.approx(
-        (3, 4, 7.0)
-    )  # their requests had waited 4, 8, 8 and 6 s
+        (3, 4, 6.0)
+    )  # they had waited 4, 8 and 6 s, since their first requests
     assert point.error_rate == 0.0  # they are no errors, but too many to go on without them
     assert not point.holds
 
