@@ -674,10 +674,14 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     """What the checks allow: some keys go only with speech, and calls come again only for a while."""
     speech = draw(st.booleans())
     duration = draw(st.none() | waits)
+
+    def in_time(start: Start) -> bool:
+        return duration is None or start.how not in ("at", "every") or start.seconds < duration
+
     group = st.builds(
         Group,
         count=st.integers(1, 4),
-        start=starts | st.just(Start("call")) if speech else starts,
+        start=(starts | st.just(Start("call")) if speech else starts).filter(in_time),
         every=st.just(Duration(0)) if speech else pauses,
         cache=st.sampled_from(["warm", "cold"]),
         turns=st.sampled_from(["last", "all", "40", "2-3"]),
