@@ -6,7 +6,7 @@ from ..results.read import Run
 from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
 from .point import Point
-from .words import ms, number, percent, several
+from .words import ms, number, percent, several, whole
 
 MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
 LAG_MS = 25.0  # a loop this late blurs gaps that a listener could tell apart
@@ -88,6 +88,12 @@ def _warm(who: Who, point: Point) -> str:
     heard = point.heard[who.name]
     if point.setting.paced and heard.voice.p50 is not None:
         said += f", and the voice {number(heard.voice.p50)} s after their last word"
+    cuts = point.cuts[who.name]
+    if cuts.next.rows and cuts.next.prompt_n is not None:
+        said += f"; after a cut the next prompt has {whole(cuts.next.prompt_n)} tokens to evaluate, "
+        said += f"{number(cuts.next.prompt_ms)} ms"
+        if cuts.others.rows:
+            said += f", after a whole reply {whole(cuts.others.prompt_n)}, {number(cuts.others.prompt_ms)} ms"
     if heard.dry:
         said += f"; {heard.dry} of {several(heard.replies, 'reply')} fell silent for want of tokens"
     return said + _decode(who, point)

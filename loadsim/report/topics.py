@@ -97,7 +97,7 @@ def _released(cuts: Cuts) -> str:
 
 
 def _prompts(cuts: Cuts) -> Table:
-    table = grid("prompts", "n", "cache_n", "evaluated", "new", "eval, ms")
+    table = grid("prompts", "n", "cache_n", "evaluated", "grew by", "eval, ms")
     for name, prompts in (("after a cut", cuts.next), ("others", cuts.others)):
         figures = (prompts.cache_n, prompts.prompt_n, prompts.new_tokens)
         table.add_row(name, str(prompts.rows), *map(whole, figures), number(prompts.prompt_ms))

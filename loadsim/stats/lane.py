@@ -96,8 +96,11 @@ def cells(found: Iterable[Span], start: float, step: float, count: int) -> list[
                 begin = start + i * step
                 share = min(span.end, begin + step) - max(span.start, begin)
                 fills[i][span.state] = fills[i].get(span.state, 0.0) + share
-    return [grave or _longest(fill) for grave, fill in zip(wrong, fills, strict=True)]
+    return [grave or _longest(fill, step) for grave, fill in zip(wrong, fills, strict=True)]
 
 
-def _longest(fill: dict[State, float]) -> State:
+def _longest(fill: dict[State, float], step: float) -> State:
+    # Where callers do not listen to the end, the next request waits while the last reply would still sound.
+    if fill.get(State.WAIT, 0.0) > step / 3:
+        return State.WAIT
     return max(fill, key=lambda state: (fill[state], state), default=State.NOTHING)

@@ -56,6 +56,7 @@ def test_barge_ins() -> None:
         "prompts: 1 rewind" in text
     )
     assert "after a cut 1 9,000 500 60 420 others 2 10,369 60 60 140" in text
+    assert "after a cut the next prompt has 500 tokens to evaluate, 420 ms, after a whole reply 60, 140 ms" in text
     only = words(run_of(row(), events=tuple(released)))
     assert "warm: slots free 50.0 ms after a hang-up" in only
     assert "barge-in" not in only

@@ -88,6 +88,8 @@ def test_a_step_shows_what_went_wrong_or_what_fills_most_of_it() -> None:
     assert cells(line, 0.0, 1.0, 7) == [caller, caller, pause, speaks, cuts, State.NOTHING, State.NOTHING]
     assert cells(line, 1.5, 1.0, 2) == [pause, speaks]  # of two as long the graver
     assert cells(line, 2.45, 0.15, 1) == [State.WAIT]
+    # a wait is not hidden by the reply before it, which would still sound
+    assert cells([Span(0.0, 9.0, State.BUFFER), Span(2.0, 2.5, State.WAIT)], 2.0, 1.0, 2) == [State.WAIT, State.BUFFER]
     assert cells(line, 1.0, 1.0, 1) == [caller]  # what only touches a step is not in it
     assert cells(line, 0.0, 10.0, 1) == [cuts]
     assert cells(line, 2.0, 1.0, 2) == [pause, cuts]  # at the very end
