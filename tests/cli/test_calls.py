@@ -55,7 +55,7 @@ def test_the_turn_after_a_cut_finds_a_checkpoint_or_the_common_prefix(heard: str
         f"barge_in.heard={heard}",
         "barge_in.probability=1",
         "callers.paced={count: 1, turns: last 5}",
-        "pace={by: speech, gap: 0, words_per_s: 40, endpointing: 100 ms, time_scale: 4}",
+        "pace={by: speech, gap: 0, words_per_s: 10, endpointing: 100 ms, time_scale: 4}",
         "voice={rate: 1000 tokens/s, tts: 0, network: 0}",
         "reply={exactly: 3000}",
         "baseline.replies=0",
@@ -72,7 +72,7 @@ def test_the_turn_after_a_cut_finds_a_checkpoint_or_the_common_prefix(heard: str
         assert 0 < len(row.token_s) < 3000
         assert row.cut.heard + row.cut.unheard == len(row.token_s)
     released = [e for e in found.events if e["event"] == "released"]
-    assert len(released) == len(cut)
+    assert 0 < len(released) <= len(cut)  # a slot that was asked again before we looked tells nothing
     assert all(e["after_s"] is not None and e["after_s"] < 2 for e in released)
     after = [(before, row) for before, row in itertools.pairwise(rows) if before.cut is not None]
     for before, row in after:
