@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import msgspec
 import pytest
@@ -55,7 +56,7 @@ def test_the_turn_after_a_cut_finds_a_checkpoint_or_the_common_prefix(heard: str
         f"barge_in.heard={heard}",
         "barge_in.probability=1",
         "callers.paced={count: 1, turns: last 5}",
-        "pace={by: speech, gap: 0, words_per_s: 10, endpointing: 100 ms, time_scale: 4}",
+        "pace={by: speech, gap: 0, words_per_s: 5, endpointing: 100 ms, time_scale: 4}",
         "voice={rate: 1000 tokens/s, tts: 0, network: 0}",
         "reply={exactly: 3000}",
         "baseline.replies=0",
@@ -117,8 +118,9 @@ def test_in_a_low_slot_it_delays_first_tokens_and_in_a_high_one_it_stalls_replie
         assert row.sent_s is not None
         waits[row.point].append(row.first_token_s - row.sent_s)
         stalls[row.point].append(max(b - a for a, b in itertools.pairwise(row.token_s)))
-    assert min(waits["slots=low"]) > max(waits["slots=high"])
-    assert min(stalls["slots=high"]) > max(stalls["slots=low"])
+    # six of each; one that the machine held up is no case
+    assert median(waits["slots=low"]) > 1.5 * median(waits["slots=high"])
+    assert median(stalls["slots=high"]) > 1.5 * median(stalls["slots=low"])
 
 
 @pytest.fixture
