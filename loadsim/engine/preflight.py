@@ -147,12 +147,15 @@ def calls(group: Group, scenario: Scenario) -> list[str]:
     return group.recordings or [scenario.recording]
 
 
+def named(point: Scenario) -> list[str]:
+    """The recordings of one load point's groups, or of its probe, each once."""
+    said = [name for group in point.callers.values() for name in calls(group, point)]
+    return list(dict.fromkeys(said or [point.recording]))
+
+
 def names(scenario: Scenario) -> list[str]:
     """The recordings of all groups, or probes, at all load points, each once."""
-    found = []
-    for _, point in points(scenario):
-        found += [name for group in point.callers.values() for name in calls(group, point)] or [point.recording]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(name for _, point in points(scenario) for name in named(point)))
 
 
 def _alone(scenario: Scenario) -> str:

@@ -16,7 +16,7 @@ from ..server.api import Reply
 from ..telemetry.lag import Lag
 from ..types import BadInput, RequestRow, RunStopped
 from .point import Bench, Point
-from .preflight import Plan, Recordings, Script, calls, check_server, preflight, prompt_tokens
+from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
 from .progress import Progress
 from .serving import Served, serving, settings, started_by_us
@@ -120,8 +120,7 @@ async def _prepare(
     plans: list[Plan | ProbePlan] = []
     for label, point in stay:
         used = {}
-        said = (name for group in point.callers.values() for name in calls(group, point))
-        for name in dict.fromkeys(said if point.callers else [point.recording]):
+        for name in named(point):
             if (name, point.fit) not in fitted:
                 call = recordings[name]
                 if point.fit is not None:
