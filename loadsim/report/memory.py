@@ -139,7 +139,8 @@ def _answer(plan: Plan) -> Iterator[str]:
     has = f"{_plain(fit.card.name)} has {_mib(fit.card.memory)} MiB, {_mib(fit.reserve)} of them kept free"
     asked = several(settings.slots, "slot")
     if fit.left < 0:
-        yield f"{has}: {asked} are {_mib(-fit.left)} MiB too many; {several(fit.slots, 'slot')} of {each:,} tokens fit"
+        most = "none" if not fit.slots else f"{several(fit.slots, 'slot')} at most"
+        yield f"{has}: {asked} are {_mib(-fit.left)} MiB too many; of {each:,} tokens there is room for {most}"
     else:
         most = f"{fit.slots}, llama.cpp's limit," if fit.limit else f"{fit.slots} at most"
         yield f"{has}: {asked} leave {_mib(fit.left)} MiB; {most} fit at {each:,} tokens each"
