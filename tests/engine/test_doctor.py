@@ -205,7 +205,7 @@ def test_a_template_that_does_not_take_the_call_is_one_fault(monkeypatch: pytest
 
     monkeypatch.setattr(prompt, "render", picky)
     (finding,) = faults(examined())
-    assert (finding.level, "HTTP 400: 400: no tools here" in finding.what) == ("bad", True), finding
+    assert (finding.level, "HTTP 400: no tools here" in finding.what) == ("bad", True), finding
 
 
 def test_nobody_there() -> None:
