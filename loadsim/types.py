@@ -31,7 +31,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """
 
     slots: Count = 12
-    context: Annotated[int, Meta(ge=1, lt=1 << 31)] = 393216
+    context: Annotated[int, Meta(ge=1, le=(1 << 31) - 1)] = 393216
     batch: Count = 2048
     ubatch: Count = 2048
     checkpoints: Natural = 32
