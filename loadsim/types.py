@@ -23,6 +23,10 @@ class RunStopped(Exception):
     """A run could not go on: one line that says why. What it had recorded is kept. Exit code 1."""
 
 
+class Unwritable(RunStopped):
+    """The system takes no more of a run's files: no load point could leave anything."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How loadsim starts a server of its own. The names are llama-server's flags in words.
 
