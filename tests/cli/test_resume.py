@@ -78,6 +78,7 @@ def resumed(*args: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([*LOADSIM, "--resume", *args], capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_after_kill_each_point_has_its_rows_and_none_twice(here: Path, url: str) -> None:
     killed(url, lambda: rows("count=2", "load") >= 2)
     with Path("run/requests.jsonl").open("ab") as file:
@@ -109,6 +110,7 @@ def test_after_kill_each_point_has_its_rows_and_none_twice(here: Path, url: str)
     assert resumed("run").returncode == 2
 
 
+@pytest.mark.slow
 def test_it_may_be_killed_again(here: Path, url: str) -> None:
     killed(url, lambda: rows("count=1", "load") >= 1)
     command = [*LOADSIM, "--resume", "run"]
