@@ -1,0 +1,170 @@
+"""What every study does: take runs, find what it is about in them, print its table and draw it.
+
+A study is a marimo notebook that also runs as a script: `python analysis/reach.py RUN... [--out picture.svg]`, or
+`marimo edit analysis/reach.py -- RUN...`. Figures come from loadsim.stats, how they are written from loadsim.report.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import marimo
+import msgspec
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadsim.report.grid import grid
+from loadsim.report.setting import Setting, setting
+from loadsim.report.words import number, span, whole
+from loadsim.results.read import Run, read
+from loadsim.stats.probe import Checkpoints, Floor, Prefill, Reach, Tools, probes
+from loadsim.stats.spread import Range
+from loadsim.types import BadInput
+
+__all__ = [
+    "Given", "Point", "Range", "drawing", "given", "mid", "nothing", "number", "points",
+    "probed", "show", "span", "spreads", "table", "whole",
+]  # fmt: skip
+
+Found = TypeVar("Found", Reach, Checkpoints, Prefill, Floor, Tools)
+
+
+class Given(msgspec.Struct, frozen=True):
+    """The study's name and what it is about, the runs it was given, and the picture's file."""
+
+    name: str
+    about: str
+    runs: list[Run]
+    out: Path
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A load point of a run. label: what tells it from the other points that were given."""
+
+    label: str
+    name: str
+    run: Run
+    setting: Setting
+
+
+def given(name: str, about: str, argv: Sequence[str] | None = None) -> Given:
+    """What the command line gives the study of that name; `about`: what it says, for --help and the notebook.
+
+    Ends the study with one line, and exit code 2, where that cannot be used.
+    """
+    parser = _Parser(prog=f"{name}.py", description=about)
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="the folder of a run")
+    parser.add_argument("--out", metavar="FILE", type=Path, help=f"the picture, .png, .svg or .pdf; RUN/{name}.png")
+    said = parser.parse_args(argv)
+    out: Path = said.out or said.runs[0] / f"{name}.png"
+    if out.suffix not in (".png", ".svg", ".pdf"):
+        parser.error(f"--out takes a file that ends in .png, .svg or .pdf; got {out}")
+    try:
+        return Given(name, about, [read(path) for path in said.runs], out)
+    except BadInput as error:
+        parser.error(str(error))
+
+
+def points(to: Given) -> list[Point]:
+    """Every load point of the runs, in their order."""
+    found = []
+    for run in to.runs:
+        names = list(run.facts.get("points") or {})
+        for name in names:
+            folder = run.path.resolve().name
+            label = name if len(to.runs) == 1 else folder if len(names) == 1 else f"{folder}: {name}"
+            found.append(Point(label, name, run, setting(run, name)))
+    return found
+
+
+def probed(to: Given, kind: type[Found]) -> list[tuple[Point, Found]]:
+    """What a probe found at each load point that had it, of the kind whose struct is `kind`.
+
+    Ends the study where there is none.
+    """
+    found = [
+        (point, probe.found)
+        for point in points(to)
+        for probe in probes(row for row in point.run.rows if row.point == point.name)
+        if isinstance(probe.found, kind) and probe.answered
+    ]
+    return found or nothing(to, f"no answer of a {to.name} probe", f"lab/{to.name}")
+
+
+def nothing(to: Given, lacks: str, scenario: str) -> NoReturn:
+    """End the study: the runs lack what it is about, and which scenario makes a run that has it."""
+    where = ", ".join(str(run.path) for run in to.runs)
+    fail(to.name, f"{where}: {lacks}; loadsim scenario {scenario} makes a run with one")
+
+
+def table(*columns: str) -> Table:
+    """A table whose first column is names, broken where it has to be, and the others figures."""
+    made = grid(*columns)
+    made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
+    return made
+
+
+def mid(of: Range | None) -> str:
+    """The median of some samples."""
+    return number(None if of is None else of.mid)
+
+
+def spreads(title: str, of: Iterable[tuple[str, Range | None]]) -> Table:
+    """A table of samples by name: how many, their median, the smallest and the largest. Those of no sample are left
+    out."""
+    made = table(title, "n", "median", "least", "most")
+    for name, samples in of:
+        if samples is not None:
+            made.add_row(name, str(samples.n), *map(number, (samples.mid, samples.low, samples.high)))
+    return made
+
+
+def drawing(title: str, x: str, y: str) -> tuple[Figure, Axes]:
+    """An empty picture with its axes named."""
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    axes.set(title=title, xlabel=x, ylabel=y)
+    axes.grid(visible=True, alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def show(to: Given, said: Iterable[RenderableType], figure: Figure) -> object:
+    """Print tables and notes, with a line between them, and save the picture; in a notebook, return all to be seen."""
+    whole = Group(*(part for one in said for part in (one, Text())))
+    if marimo.running_in_notebook():
+        return marimo.vstack([marimo.md(to.about), marimo.plain_text(_plain(whole)), figure])
+    Console(highlight=False).print(whole)
+    try:
+        figure.savefig(to.out, dpi=150)
+    except OSError as error:
+        fail(to.name, f"cannot write {to.out}: {error.strerror}")
+    print(f"The picture lies in {to.out}")
+    return None
+
+
+def fail(name: str, why: str) -> NoReturn:
+    """End the study with one line: a script with exit code 2, a notebook in the cell."""
+    if marimo.running_in_notebook():
+        marimo.stop(True, marimo.md(f"**{name}: {why}**"))
+    print(f"{name}: {why}", file=sys.stderr)
+    sys.exit(2)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as loadsim does."""
+
+    def error(self, message: str) -> NoReturn:
+        fail(Path(self.prog).stem, message)
+
+
+def _plain(what: RenderableType) -> str:
+    console = Console(width=100, highlight=False)
+    with console.capture() as captured:
+        console.print(what)
+    return captured.get()
