@@ -19,16 +19,18 @@ from rich.table import Table
 from rich.text import Text
 
 from loadsim.report.grid import grid
+from loadsim.report.point import Point as Load
+from loadsim.report.point import points as loads
 from loadsim.report.setting import Setting, setting
-from loadsim.report.words import number, span, whole
+from loadsim.report.words import ms, number, percent, span, whole
 from loadsim.results.read import Run, read
 from loadsim.stats.probe import Checkpoints, Floor, Prefill, Reach, Tools, probes
 from loadsim.stats.spread import Range
 from loadsim.types import BadInput
 
 __all__ = [
-    "Given", "Point", "Range", "drawing", "given", "mid", "nothing", "number", "points",
-    "probed", "show", "span", "spreads", "table", "whole",
+    "Given", "Load", "Point", "Range", "drawing", "drawings", "given", "left_out", "loaded", "mid", "ms", "nothing",
+    "number", "percent", "points", "probed", "show", "span", "spreads", "table", "whole",
 ]  # fmt: skip
 
 Found = TypeVar("Found", Reach, Checkpoints, Prefill, Floor, Tools)
@@ -96,6 +98,25 @@ def probed(to: Given, kind: type[Found]) -> list[tuple[Point, Found]]:
     return found or nothing(to, f"no answer of a {to.name} probe", f"lab/{to.name}")
 
 
+def loaded(to: Given, scenario: str, cold: bool | None = None) -> list[tuple[Point, Load]]:
+    """What callers met at each load point that has an answer; `cold`: only with, or only without, a group that shares
+    nothing with any slot.
+
+    Ends the study where there is none; `scenario` makes a run that has one.
+    """
+    met = {(id(run), load.name): load for run in to.runs for load in loads(run) if load.summary.holds}
+    found = [(point, met[id(point.run), point.name]) for point in points(to) if (id(point.run), point.name) in met]
+    found = [(point, load) for point, load in found if cold is None or bool(load.setting.cold) == cold]
+    return found or nothing(to, "no load point of such callers with an answer", scenario)
+
+
+def left_out(to: Given, found: Sequence[tuple[Point, Load]]) -> list[str]:
+    """A note on the load points that are not in the study."""
+    taken = {point.label for point, _ in found}
+    gone = [point.label for point in points(to) if point.label not in taken]
+    return [f"Left out, since they have no answer or are of another kind: {'; '.join(gone)}."] if gone else []
+
+
 def nothing(to: Given, lacks: str, scenario: str) -> NoReturn:
     """End the study: the runs lack what it is about, and which scenario makes a run that has it."""
     where = ", ".join(str(run.path) for run in to.runs)
@@ -126,12 +147,19 @@ def spreads(title: str, of: Iterable[tuple[str, Range | None]]) -> Table:
 
 def drawing(title: str, x: str, y: str) -> tuple[Figure, Axes]:
     """An empty picture with its axes named."""
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
-    axes.set(title=title, xlabel=x, ylabel=y)
-    axes.grid(visible=True, alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    figure, (axes,) = drawings((title, x, y))
     return figure, axes
+
+
+def drawings(*named: tuple[str, str, str]) -> tuple[Figure, list[Axes]]:
+    """Empty pictures side by side, each with its title and its axes named."""
+    figure = Figure(figsize=(8 if len(named) == 1 else 5.5 * len(named), 4.5), layout="constrained")
+    found = list(figure.subplots(1, len(named), squeeze=False)[0])
+    for axes, (title, x, y) in zip(found, named, strict=True):
+        axes.set(title=title, xlabel=x, ylabel=y)
+        axes.grid(visible=True, alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, found
 
 
 def show(to: Given, said: Iterable[RenderableType], figure: Figure) -> object:

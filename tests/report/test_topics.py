@@ -126,6 +126,6 @@ def test_where_everybody_is_cold_nobody_is_joined() -> None:
     text = words(run_of(*cold, scenario=scenario))
     assert "cold join" not in text
     assert (
-        "3 synthetic callers wait 2.50 s for the first token at p50, 2.50 at most; each reply then runs at 10.0 tokens/s"
-        in text
+        "3 synthetic callers wait 2.50 s for the first token at p50, 2.50 at most; each reply then runs at 10.0 "
+        "tokens/s" in text
     )

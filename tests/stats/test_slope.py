@@ -62,7 +62,7 @@ def test_as_numpys_least_squares(samples: list[tuple[int, float]]) -> None:
         assert found is None
         return
     assert found is not None
-    per, start = np.polyfit(*zip(*samples, strict=True), 1)
+    per, start = np.polyfit(np.array([x for x, _ in samples]), np.array([y for _, y in samples]), 1)
     assert found.per == pytest.approx(per, rel=1e-6, abs=1e-6)
     assert found.start == pytest.approx(start, rel=1e-6, abs=1e-6)
     assert found.low is not None
