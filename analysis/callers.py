@@ -72,26 +72,32 @@ def answered(point: Point, group: str | None = None) -> list[RequestRow]:
 
 
 @app.function
-def growths(found: Met) -> list[tuple[str, Growth]]:
-    """The samples of each run: a card that heats up has no slope over two of them."""
-    names: dict[int, tuple[str, list[RequestRow]]] = {}
-    for point, _ in found:
-        _, rows = names.setdefault(id(point.run), (point.run.path.resolve().name, []))
-        rows += [row for row in point.run.rows if row.point == point.name]
-    return [(name, growth(rows)) for name, rows in names.values()]
+def by_run(found: Met) -> list[tuple[str, Met]]:
+    """Each run's load points: a card that heats up has no slope over two runs."""
+    runs: dict[int, list[tuple[Point, Load]]] = {}
+    for point, load in found:
+        runs.setdefault(id(point.run), []).append((point, load))
+    return [(of[0][0].run.path.resolve().name, of) for of in runs.values()]
+
+
+@app.function
+def samples(of: Met) -> Growth:
+    """The samples of one run, of the load points that have an answer."""
+    names = {point.name for point, _ in of}
+    return growth(row for row in of[0][0].run.rows if row.point in names)
 
 
 @app.function
 def slopes(found: Met) -> Table:
-    grown = growths(found)
     rows = study.table("slope, ms\nper caller", "", "from", "to", "at one\ncaller", "R²", "n")
-    for name, samples in grown:
-        for part, of in (
-            ("first token", samples.first_token),
-            ("before headers", samples.before_headers),
-            ("prompt eval", samples.prompt_eval),
+    for name, of in (runs := by_run(found)):
+        grown = samples(of)
+        for part, by_callers in (
+            ("first token", grown.first_token),
+            ("before headers", grown.before_headers),
+            ("prompt eval", grown.prompt_eval),
         ):
-            rows.add_row(part if len(grown) == 1 else f"{name}: {part}", *line(slope(of)))
+            rows.add_row(part if len(runs) == 1 else f"{name}: {part}", *line(slope(by_callers)))
     return rows
 
 
@@ -137,26 +143,22 @@ def picture(found: Met) -> Figure:
         times = [since(row.sent_s, row.first_token_s) for row in answered(point)]
         known = [1e3 * t for t in times if t is not None]
         waits.plot([callers] * len(known), known, ".", color="grey", alpha=0.35)
-    for name, samples in growths(found):
-        callers_, seconds = zip(*samples.first_token, strict=True)
-        (dots,) = waits.plot(callers_, [1e3 * t for t in seconds], "o", label=f"{name}: repeats' medians")
-        if (fitted := slope(samples.first_token)) is not None:
-            ends = (min(callers_), max(callers_))
+    for name, of in by_run(found):
+        medians = samples(of).first_token
+        (dots,) = waits.plot([n for n, _ in medians], [1e3 * t for _, t in medians], "o", label=f"{name}: medians")
+        if (fitted := slope(medians)) is not None:
+            ends = (medians[0][0], medians[-1][0])
             label = f"{study.ms(fitted.per)} ms per caller"
             waits.plot(ends, [1e3 * fitted.at(n) for n in ends], "-", color=dots.get_color(), label=label)
-    for run in dict.fromkeys(id(point.run) for point, _ in found):
         known_shares = [
-            (who.callers, share)
-            for point, load in found
+            (who.callers, Range(100 * share.mid, 100 * share.low, 100 * share.high, share.n))
+            for _, load in of
             for who in load.summary.load
-            if id(point.run) == run and (share := load.summary.shares[who.name].mean.both) is not None
+            if (share := load.summary.shares[who.name].mean.both) is not None
         ]
-        known_shares.sort(key=lambda each: each[0])
-        spread = [[100 * (s.mid - s.low) for _, s in known_shares], [100 * (s.high - s.mid) for _, s in known_shares]]
-        numbers = [n for n, _ in known_shares]
-        shares.errorbar(numbers, [100 * s.mid for _, s in known_shares], yerr=spread, fmt="o-", capsize=3)
-    waits.set(ylim=(0, None))
-    shares.set(ylim=(0, None))
+        study.bars(shares, sorted(known_shares, key=lambda each: each[0]), name)
+    for axes in (waits, shares):
+        axes.set_ylim(bottom=0)
     waits.legend()
     return figure
 

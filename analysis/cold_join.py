@@ -26,16 +26,16 @@ with app.setup:
     NOTES = (
         "stall before the first token: of how many warm callers, over all repeats, the longest wait lay there; of the "
         "others it lay inside the reply.",
-        "steps: tokens that a warm caller gets while the cold prompt is evaluated, the median of those who speak all the "
-        "time (- where none does) and the most of all; predicted from the prompt's length, -b and -ub.",
+        "steps: tokens that a warm caller gets while the cold prompt is evaluated, the median of those who speak all "
+        "the time (- where none does) and the most of all; predicted from the prompt's length, -b and -ub: warm "
+        "prompts that are evaluated meanwhile bring some more.",
     )
 
 
 @app.function
 def cold(found: Met) -> Table:
-    rows = study.table(
-        "cold\ncaller", "n", "prompt\ntokens", "first token\ns, p50", "max", "prompt\neval, s", "tokens/s"
-    )
+    columns = ("prompt\ntokens", "first token\ns, p50", "max", "prompt\neval, s", "tokens/s")
+    rows = study.table("cold\ncaller", "n", *columns)
     for point, load in found:
         for who in load.summary.load:
             if who.name in load.setting.cold:
@@ -49,16 +49,8 @@ def cold(found: Met) -> Table:
 
 @app.function
 def warm(found: Met) -> Table:
-    rows = study.table(
-        "warm\ncallers",
-        "n",
-        "first token\nms, p50",
-        "max",
-        "tokens/s\np50",
-        "slowest",
-        "gap, ms\nmax",
-        "stall before\nfirst token",
-    )
+    columns = ("first token\nms, p50", "max", "tokens/s\np50", "slowest", "gap, ms\nmax", "stall before\nfirst token")
+    rows = study.table("warm\ncallers", "n", *columns)
     for point, load in found:
         others = [who for who in load.everyone if who.name not in load.setting.cold]
         lay = place(load.joins)
@@ -78,9 +70,8 @@ def warm(found: Met) -> Table:
 
 @app.function
 def steps(found: Met) -> Table:
-    rows = study.table(
-        "while the cold\nprompt is evaluated", "n", "steps\np50", "most", "predicted", "tokens/s\np50", "slowest"
-    )
+    columns = ("steps\np50", "most", "predicted", "tokens/s\np50", "slowest")
+    rows = study.table("while the cold\nprompt is evaluated", "n", *columns)
     for point, load in found:
         joins = load.joins
         slowest = min((join.slowest for join in joins if join.slowest is not None), default=None)
@@ -112,7 +103,8 @@ def picture(found: Met) -> Figure:
         if drawn:
             axes.plot(*zip(*drawn, strict=True), "o", color=color, alpha=0.7, label=name)
     axes.set_xticks(range(len(found)), [point.label for point, _ in found])
-    axes.set(xlim=(-0.5, len(found) - 0.5), ylim=(0, None))
+    axes.set(xlim=(-0.5, len(found) - 0.5))
+    axes.set_ylim(bottom=0)
     axes.legend()
     return figure
 

@@ -22,15 +22,16 @@ from loadsim.report.grid import grid
 from loadsim.report.point import Point as Load
 from loadsim.report.point import points as loads
 from loadsim.report.setting import Setting, setting
-from loadsim.report.words import ms, number, percent, span, whole
+from loadsim.report.words import ms, number, percent, several, span, whole
 from loadsim.results.read import Run, read
 from loadsim.stats.probe import Checkpoints, Floor, Prefill, Reach, Tools, probes
 from loadsim.stats.spread import Range
 from loadsim.types import BadInput
 
 __all__ = [
-    "Given", "Load", "Point", "Range", "drawing", "drawings", "given", "left_out", "loaded", "mid", "ms", "nothing",
-    "number", "percent", "points", "probed", "show", "span", "spreads", "table", "whole",
+    "Given", "Load", "Point", "Range", "bars", "drawing", "drawings", "given", "heading", "left_out", "loaded", "mid",
+    "ms", "nothing", "number", "percent", "points", "probed", "several", "show", "span", "spread", "spreads", "table",
+    "whole",
 ]  # fmt: skip
 
 Found = TypeVar("Found", Reach, Checkpoints, Prefill, Floor, Tools)
@@ -123,6 +124,16 @@ def nothing(to: Given, lacks: str, scenario: str) -> NoReturn:
     fail(to.name, f"{where}: {lacks}; loadsim scenario {scenario} makes a run with one")
 
 
+def heading(point: Point) -> str:
+    """A load point with the server's settings that probes hang on, where they are told."""
+    if point.setting.batches is None:
+        return point.label
+    batch, ubatch = point.setting.batches
+    checkpoints = point.setting.get("server.checkpoints") if point.setting.embedded else None
+    said = "" if checkpoints is None else f", {several(checkpoints, 'checkpoint')}"
+    return f"{point.label}, -b {batch} -ub {ubatch}{said}"
+
+
 def table(*columns: str) -> Table:
     """A table whose first column is names, broken where it has to be, and the others figures."""
     made = grid(*columns)
@@ -135,13 +146,18 @@ def mid(of: Range | None) -> str:
     return number(None if of is None else of.mid)
 
 
+def spread(of: Range | None) -> tuple[str, str, str]:
+    """The median of some samples, the smallest and the largest; a single sample has no spread."""
+    return (mid(of), "-", "-") if of is None or of.n < 2 else (mid(of), number(of.low), number(of.high))
+
+
 def spreads(title: str, of: Iterable[tuple[str, Range | None]]) -> Table:
     """A table of samples by name: how many, their median, the smallest and the largest. Those of no sample are left
     out."""
     made = table(title, "n", "median", "least", "most")
     for name, samples in of:
         if samples is not None:
-            made.add_row(name, str(samples.n), *map(number, (samples.mid, samples.low, samples.high)))
+            made.add_row(name, str(samples.n), *spread(samples))
     return made
 
 
@@ -152,14 +168,20 @@ def drawing(title: str, x: str, y: str) -> tuple[Figure, Axes]:
 
 
 def drawings(*named: tuple[str, str, str]) -> tuple[Figure, list[Axes]]:
-    """Empty pictures side by side, each with its title and its axes named."""
-    figure = Figure(figsize=(8 if len(named) == 1 else 5.5 * len(named), 4.5), layout="constrained")
+    """A picture with axes side by side; of each its title, x and y."""
+    figure = Figure(figsize=(8 if len(named) == 1 else 6 * len(named), 4.5), layout="constrained")
     found = list(figure.subplots(1, len(named), squeeze=False)[0])
     for axes, (title, x, y) in zip(found, named, strict=True):
         axes.set(title=title, xlabel=x, ylabel=y)
         axes.grid(visible=True, alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     return figure, found
+
+
+def bars(axes: Axes, of: Sequence[tuple[float, Range]], label: str) -> None:
+    """Draw medians over x, with bars from the smallest sample to the largest."""
+    reach = [[samples.mid - samples.low for _, samples in of], [samples.high - samples.mid for _, samples in of]]
+    axes.errorbar([x for x, _ in of], [samples.mid for _, samples in of], reach, fmt="o-", capsize=3, label=label)
 
 
 def show(to: Given, said: Iterable[RenderableType], figure: Figure) -> object:
