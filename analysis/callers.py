@@ -120,7 +120,8 @@ def predicted(found: Met) -> Table:
         fixed = reply == "recorded" or bool(reply and reply.get("exactly"))
         for who in load.summary.load:
             of = [row for row in point.run.rows if row.point == point.name and row.group == who.name]
-            held = counts(of, groups.get(who.name, []), fixed)
+            told = bool(point.setting.get("request.verbose")) or point.setting.chosen(who.name)
+            held = counts(of, groups.get(who.name, []), fixed=fixed, slots_told=told)
             tallies = (held.prompt, held.reused, held.evaluated, held.reply, held.stamped, held.slots)
             rows.add_row(point.label, *map(tally, tallies), "agree" if held.agree else "DIFFER")
     return rows

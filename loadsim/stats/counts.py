@@ -30,8 +30,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt: tokens of the prompts, by the server's prompt_n + cache_n. reused, evaluated: their two parts, where the
     slots were warm, or nothing was in them. reply: tokens that were asked for, where replies have a fixed length, and
-    that the server counted; stamped: that the server counted, and that arrived with a time. slots: how many were to be
-    used, and were. off: requests of another prompt length or slot than planned, so that no two errors make a right sum.
+    that the server counted; stamped: that the server counted, and that arrived with a time. slots: how many were asked
+    for, and served. off: requests of another prompt length or slot than planned: two errors may make a right sum.
     """
 
     requests: int
@@ -51,9 +51,10 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
         return bool(known) and all(known) and not self.off
 
 
-def counts(rows: Iterable[RequestRow], scripts: Sequence[dict[str, Any]], fixed: bool) -> Counts:
+def counts(rows: Iterable[RequestRow], scripts: Sequence[dict[str, Any]], *, fixed: bool, slots_told: bool) -> Counts:
     """`rows`: the load of one point and group. `scripts`: what run.json tells of the group's recordings, which its
-    callers take in turn. `fixed`: every reply has the length that was asked for.
+    callers take in turn. `fixed`: every reply has the length that was asked for. `slots_told`: the server was asked which
+    slot served; else a row has the slot that was asked for.
 
     Only the first prompt of each call is held against its count: later ones hold what the call has become.
     """
@@ -68,7 +69,7 @@ def counts(rows: Iterable[RequestRow], scripts: Sequence[dict[str, Any]], fixed:
     found = [_reused(row, script) for row, script in told]
     measured = [(row.prompt_n or 0) + (row.cache_n or 0) for row, _ in told]
     replies = [row for row, _ in firsts if row.predicted_n is not None]
-    served = {row.served for row in load if row.outcome == "ok"}
+    served = {row.served if slots_told else None for row in load if row.outcome == "ok"}
     asked = {row.slot for row in load if row.outcome == "ok"}
     return Counts(
         requests=len(firsts),
@@ -84,7 +85,7 @@ def counts(rows: Iterable[RequestRow], scripts: Sequence[dict[str, Any]], fixed:
         stamped=Tally(_sum([row.predicted_n for row in replies]), _sum([len(row.token_s) for row in replies])),
         slots=Tally(*(None if None in used or not used else len(used) for used in (asked, served))),
         off=sum(n is not None and n != got for n, got in zip(lengths, measured, strict=True))
-        + sum(row.slot is not None and row.slot != row.served for row, _ in firsts),
+        + sum(slots_told and row.slot is not None and row.slot != row.served for row, _ in firsts),
     )
 
 

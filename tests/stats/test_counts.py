@@ -18,7 +18,7 @@ def asked(caller: int, **fields: Any) -> RequestRow:
 
 
 def test_what_was_planned_and_came() -> None:
-    found = counts([asked(i) for i in range(12)], [WARM], fixed=True)
+    found = counts([asked(i) for i in range(12)], [WARM], fixed=True, slots_told=True)
     assert found == Counts(
         requests=12,
         prompt=Tally(12 * 10_464, 125_568),
@@ -43,32 +43,32 @@ def test_what_was_planned_and_came() -> None:
     ],
 )
 def test_one_request_of_twelve_that_differs(fields: dict[str, Any], differs: str) -> None:
-    found = counts([*(asked(i) for i in range(11)), asked(11, **fields)], [WARM], fixed=True)
+    found = counts([*(asked(i) for i in range(11)), asked(11, **fields)], [WARM], fixed=True, slots_told=True)
     tally: Tally = getattr(found, differs)
     assert tally.agrees is False
     assert not found.agree
 
 
 def test_two_errors_make_no_right_sum() -> None:
-    found = counts([asked(0, prompt_n=94), asked(1, prompt_n=96)], [WARM], fixed=True)
+    found = counts([asked(0, prompt_n=94), asked(1, prompt_n=96)], [WARM], fixed=True, slots_told=True)
     assert found.prompt.agrees
     assert (found.off, found.agree) == (2, False)
-    swapped = counts([asked(0, served=1), asked(1, served=0)], [WARM], fixed=True)
+    swapped = counts([asked(0, served=1), asked(1, served=0)], [WARM], fixed=True, slots_told=True)
     assert swapped.slots.agrees
     assert (swapped.off, swapped.agree) == (2, False)
 
 
 def test_cold_prompts() -> None:
-    found = counts([asked(0, kind="cold", cache_n=3, prompt_n=10_470)], [COLD], fixed=True)
+    found = counts([asked(0, kind="cold", cache_n=3, prompt_n=10_470)], [COLD], fixed=True, slots_told=True)
     assert found.agree  # the three tokens are the template's opening
-    warm = counts([asked(0, kind="rewind", cache_n=300, prompt_n=10_173)], [COLD], fixed=True)
+    warm = counts([asked(0, kind="rewind", cache_n=300, prompt_n=10_173)], [COLD], fixed=True, slots_told=True)
     assert (warm.prompt.agrees, warm.reused) == (True, Tally(None, 300))
 
 
 def test_callers_take_recordings_in_turn() -> None:
     other = WARM | {"warm_tokens": 900, "first_tokens": 1000, "turns": [9, 9]}
     rows = [asked(0), asked(1, turn=9, cache_n=900, prompt_n=100)]
-    found = counts(rows, [WARM, other], fixed=True)
+    found = counts(rows, [WARM, other], fixed=True, slots_told=True)
     assert (found.prompt, found.agree) == (Tally(11_464, 11_464), True)
 
 
@@ -81,19 +81,24 @@ def test_only_first_prompts_that_were_answered_whole_are_held_against_their_coun
         asked(4, outcome="superseded", prompt_n=5),
         asked(5, row="warm", prompt_n=5),
     ]
-    found = counts(rows, [WARM], fixed=True)
+    found = counts(rows, [WARM], fixed=True, slots_told=True)
     assert (found.requests, found.prompt, found.off) == (1, Tally(10_464, 10_464), 0)
 
 
 def test_what_nobody_tells_is_not_held_against_anything() -> None:
     untold = asked(0, cache_n=None, prompt_n=None, predicted_n=None, served=None, slot=None)
-    found = counts([untold], [WARM], fixed=True)
+    found = counts([untold], [WARM], fixed=True, slots_told=True)
     nothing = Tally(None, None)
     assert (found.prompt, found.reused, found.evaluated, found.slots) == (nothing,) * 4
     assert not found.agree
-    assert counts([asked(0)], [WARM], fixed=False).reply == Tally(None, 5)
-    assert counts([asked(0, slot=None)], [WARM], fixed=True).slots == Tally(None, 1)  # the server chose
-    assert counts([asked(0, call=1)], [WARM], fixed=True).reused == Tally(None, 10_369)  # whatever the slot held
+    assert counts([asked(0)], [WARM], fixed=False, slots_told=True).reply == Tally(None, 5)
+    assert counts([asked(0, slot=None)], [WARM], fixed=True, slots_told=True).slots == Tally(
+        None, 1
+    )  # the server chose
+    assert counts([asked(0, call=1)], [WARM], fixed=True, slots_told=True).reused == Tally(
+        None, 10_369
+    )  # whatever the slot held
+    assert counts([asked(0)], [WARM], fixed=True, slots_told=False).slots == Tally(1, None)
     uncounted = WARM | {"first_tokens": None, "warm_tokens": None}
-    assert counts([asked(0)], [uncounted], fixed=True).prompt == Tally(None, 10_464)
-    assert counts([], [], fixed=True).agree is False
+    assert counts([asked(0)], [uncounted], fixed=True, slots_told=True).prompt == Tally(None, 10_464)
+    assert counts([], [], fixed=True, slots_told=True).agree is False
