@@ -53,8 +53,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 def counts(rows: Iterable[RequestRow], scripts: Sequence[dict[str, Any]], *, fixed: bool, slots_told: bool) -> Counts:
     """`rows`: the load of one point and group. `scripts`: what run.json tells of the group's recordings, which its
-    callers take in turn. `fixed`: every reply has the length that was asked for. `slots_told`: the server was asked which
-    slot served; else a row has the slot that was asked for.
+    callers take in turn. `fixed`: every reply has the length that was asked for. `slots_told`: the server was asked
+    which slot served; else a row has the slot that was asked for.
 
     Only the first prompt of each call is held against its count: later ones hold what the call has become.
     """
