@@ -78,7 +78,7 @@ def test_only_first_prompts_that_were_answered_whole_are_held_against_their_coun
         asked(1, turn=77, prompt_n=5),
         asked(2, step=1, prompt_n=5),
         asked(3, outcome="error", prompt_n=5),
-        asked(4, outcome="superseded", prompt_n=5),
+        asked(0, outcome="superseded", attempt=1, prompt_n=5),
         asked(5, row="warm", prompt_n=5),
     ]
     found = counts(rows, [WARM], fixed=True, slots_told=True)

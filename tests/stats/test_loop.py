@@ -28,6 +28,13 @@ def test_the_time_in_which_all_are_in_the_loop() -> None:
     assert (found.latency.p50, found.latency.max) == pytest.approx((0.5, 0.5))
 
 
+def test_what_is_over_before_all_are_in_takes_nothing_away() -> None:
+    found = loop([*asks(0, 10.0, 10.5, 11.0, 11.5), *asks(1, 11.0, 11.5, 12.0, 12.5)])
+    assert found is not None
+    assert found.seconds == pytest.approx(1.0)  # from 11 to 12
+    assert found.in_flight == pytest.approx(2.0)
+
+
 def test_who_idles_is_not_in_flight() -> None:
     found = loop(asks(0, 10.0, 11.0, 12.0))  # half a second of work, half a second of nothing
     assert found is not None
@@ -44,10 +51,10 @@ def test_repeats_are_summed() -> None:
 
 
 def test_what_failed_takes_time_and_counts_for_nothing() -> None:
-    failed = reply(10.5, outcome="error", caller=0, end_s=11.0)
-    found = loop([*asks(0, 10.0), failed, *asks(0, 11.0)])
+    failed = reply(10.5, outcome="error", caller=0, end_s=11.25)
+    found = loop([*asks(0, 10.0), failed, *asks(0, 11.25)])
     assert found is not None
-    assert (found.seconds, found.requests) == pytest.approx((1.5, 2))
+    assert (found.seconds, found.requests) == pytest.approx((1.75, 2))
     assert found.in_flight == pytest.approx(1.0)
     assert found.latency.max == pytest.approx(0.5)
 

@@ -73,7 +73,17 @@ def test_as_numpys_least_squares(samples: list[tuple[int, float]]) -> None:
 def test_a_repeats_median_is_a_sample() -> None:
     def burst(point: str, repeat: int, *first: float) -> list:  # type: ignore[type-arg]
         return [
-            reply(10.0, t, t + 0.1, point=point, repeat=repeat, caller=i, headers_s=10.0 + t / 4, prompt_ms=750 * t)
+            reply(
+                10.0,
+                t,
+                t + 0.1,
+                point=point,
+                repeat=repeat,
+                caller=i,
+                headers_s=10.0 + t / 4,
+                due_s=9.0,
+                prompt_ms=750 * t,
+            )
             for i, t in enumerate(first)
         ]
 
@@ -82,7 +92,7 @@ def test_a_repeats_median_is_a_sample() -> None:
         *burst("3", 2, 0.8, 0.2, 0.2),
         *burst("1", 1, 0.1),
         reply(10.0, 7.0, 7.1, point="1", caller=0, row="baseline", number=1, side="before"),  # no load
-        reply(10.0, 7.0, 7.1, point="1", caller=0, outcome="superseded"),
+        reply(10.0, 7.0, 7.1, point="1", caller=0, outcome="superseded", attempt=1),
         reply(10.0, 7.0, 7.1, point="1", caller=0, turn=9, planned=False),  # not of the planned kind
     ]
     found = growth(rows)
