@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadsim.stats.slope import growth, slope
+from loadsim.types import RequestRow
 from tests.stats.rows import reply
 
 T_2 = 4.302653  # Student's t, 97.5 %, 2 degrees of freedom, from the tables
@@ -71,21 +72,9 @@ def test_as_numpys_least_squares(samples: list[tuple[int, float]]) -> None:
 
 
 def test_a_repeats_median_is_a_sample() -> None:
-    def burst(point: str, repeat: int, *first: float) -> list:  # type: ignore[type-arg]
-        return [
-            reply(
-                10.0,
-                t,
-                t + 0.1,
-                point=point,
-                repeat=repeat,
-                caller=i,
-                headers_s=10.0 + t / 4,
-                due_s=9.0,
-                prompt_ms=750 * t,
-            )
-            for i, t in enumerate(first)
-        ]
+    def burst(point: str, repeat: int, *first: float) -> list[RequestRow]:
+        told = [{"headers_s": 10.0 + t / 4, "prompt_ms": 750 * t, "due_s": 9.0} for t in first]
+        return [reply(10.0, t, t + 0.1, point=point, repeat=repeat, caller=i, **told[i]) for i, t in enumerate(first)]
 
     rows = [
         *burst("3", 1, 0.4, 0.2, 0.9),
