@@ -34,7 +34,8 @@ def table(found: Found) -> Table:
         "one caller", "minutes", "n", "first token\nms, p50", "tokens/s\np50", "slowest", "of the\nfirst"
     )
     for name, _, rests in found:
-        begin, first = rests[0].at, rests[0].decode
+        begin = rests[0].at
+        first = next((rest.decode for rest in rests if rest.decode is not None), None)
         for rest in rests:
             where = f"{name}{rest.point}, {rest.repeat}, {rest.side}"
             times = (study.ms(rest.first_token), study.number(rest.decode), study.number(rest.slowest))
@@ -47,8 +48,9 @@ def table(found: Found) -> Table:
 def sentences(found: Found) -> list[str]:
     said = []
     for name, _, rests in found:
-        first, last, by = rests[0], rests[-1], change(rests)
+        told, by = [rest for rest in rests if rest.decode is not None], change(rests)
         if by is not None:
+            first, last = told[0], told[-1]
             moved = f"{'fell' if by < 0 else 'rose'} by {study.percent(abs(by))}"
             rates = f"from {study.number(first.decode)} to {study.number(last.decode)} tokens/s"
             minutes = f"in {(last.at - first.at) / 60:.1f} minutes"
