@@ -167,7 +167,7 @@ def picture(found: Met) -> Figure:
 @app.cell
 def _():
     given = study.given("callers", ABOUT)
-    found = study.loaded(given, "lab/callers_12", cold=False)
+    found = study.loaded(given, lambda load: not load.setting.cold, "lab/callers_12")
     return found, given
 
 

@@ -49,35 +49,33 @@ def cold(found: Met) -> Table:
 
 @app.function
 def warm(found: Met) -> Table:
-    columns = ("first token\nms, p50", "max", "tokens/s\np50", "slowest", "gap, ms\nmax", "stall before\nfirst token")
+    columns = ("first token\nms, p50", "max", "tokens/s\np50", "slowest", "gap, ms\nmax")
     rows = study.table("warm\ncallers", "n", *columns)
     for point, load in found:
         others = [who for who in load.everyone if who.name not in load.setting.cold]
-        lay = place(load.joins)
         for who in others:
-            alone = who is load.summary.baseline
-            where = "-" if alone or len(others) > 2 else f"{lay.before} of {lay.before + lay.inside}"
             rows.add_row(
-                f"{point.label}, alone" if alone else point.label,
+                f"{point.label}, alone" if who is load.summary.baseline else point.label,
                 str(who.rows),
                 *map(study.ms, (who.ttft.p50, who.ttft.max)),
                 *map(study.number, (who.decode, who.decode_slowest)),
                 study.ms(who.gap.max),
-                where,
             )
     return rows
 
 
 @app.function
-def steps(found: Met) -> Table:
-    columns = ("steps\np50", "most", "predicted", "tokens/s\np50", "slowest")
+def stalls(found: Met) -> Table:
+    columns = ("stall before\nfirst token", "steps\np50", "most", "predicted", "tokens/s\np50", "slowest")
     rows = study.table("while the cold\nprompt is evaluated", "n", *columns)
     for point, load in found:
-        joins = load.joins
+        joins, lay = load.joins, place(load.joins)
+        hit = lay.before + lay.inside
         slowest = min((join.slowest for join in joins if join.slowest is not None), default=None)
         rows.add_row(
             point.label,
             str(len(joins)),
+            f"{lay.before} of {hit}" if hit else "-",
             study.whole(middle(join.steps for join in joins)),
             study.whole(max((join.most for join in joins), default=None)),
             whole_span(ranged(load.predicted(join) for join in joins)),
@@ -118,13 +116,13 @@ def values(load: Load, of: str) -> list[float]:
 @app.cell
 def _():
     given = study.given("cold_join", ABOUT)
-    found = study.loaded(given, "lab/cold_join", cold=True)
+    found = study.loaded(given, lambda load: bool(load.setting.cold) and load.setting.joined, "lab/cold_join")
     return found, given
 
 
 @app.cell
 def _(found, given):
-    tables = (cold(found), warm(found), steps(found))
+    tables = (cold(found), warm(found), stalls(found))
     study.show(given, [*tables, *NOTES, *study.left_out(given, found)], picture(found))
     return
 

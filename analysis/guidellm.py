@@ -99,7 +99,7 @@ def picture(found: Met) -> Figure:
 @app.cell
 def _():
     given = study.given("guidellm", ABOUT)
-    found = study.loaded(given, "lab/guidellm", cold=True)
+    found = study.loaded(given, lambda load: not load.setting.joined, "lab/guidellm")
     return found, given
 
 

@@ -6,7 +6,7 @@ A study is a marimo notebook that also runs as a script: `python analysis/reach.
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -99,15 +99,13 @@ def probed(to: Given, kind: type[Found]) -> list[tuple[Point, Found]]:
     return found or nothing(to, f"no answer of a {to.name} probe", f"lab/{to.name}")
 
 
-def loaded(to: Given, scenario: str, cold: bool | None = None) -> list[tuple[Point, Load]]:
-    """What callers met at each load point that has an answer; `cold`: only with, or only without, a group that shares
-    nothing with any slot.
+def loaded(to: Given, wanted: Callable[[Load], bool], scenario: str) -> list[tuple[Point, Load]]:
+    """What callers met at each load point that is wanted and has an answer.
 
     Ends the study where there is none; `scenario` makes a run that has one.
     """
-    met = {(id(run), load.name): load for run in to.runs for load in loads(run) if load.summary.holds}
+    met = {(id(run), load.name): load for run in to.runs for load in loads(run) if load.summary.holds and wanted(load)}
     found = [(point, met[id(point.run), point.name]) for point in points(to) if (id(point.run), point.name) in met]
-    found = [(point, load) for point, load in found if cold is None or bool(load.setting.cold) == cold]
     return found or nothing(to, "no load point of such callers with an answer", scenario)
 
 
