@@ -187,12 +187,13 @@ def show(to: Given, said: Iterable[RenderableType], figure: Figure) -> object:
     whole = Group(*(part for one in said for part in (one, Text())))
     if marimo.running_in_notebook():
         return marimo.vstack([marimo.md(to.about), marimo.plain_text(_plain(whole)), figure])
-    Console(highlight=False).print(whole)
+    console = Console(highlight=False, markup=False)  # it ends quietly where its reader has had enough
+    console.print(whole)
     try:
         figure.savefig(to.out, dpi=150)
     except OSError as error:
         fail(to.name, f"cannot write {to.out}: {error.strerror}")
-    print(f"The picture lies in {to.out}")
+    console.print(f"The picture lies in {to.out}", soft_wrap=True)
     return None
 
 
@@ -212,7 +213,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _plain(what: RenderableType) -> str:
-    console = Console(width=100, highlight=False)
+    console = Console(width=100, highlight=False, markup=False)
     with console.capture() as captured:
         console.print(what)
     return captured.get()

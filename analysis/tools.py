@@ -11,6 +11,7 @@ with app.setup:
 
     import study
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
     from rich.table import Table
     from study import Point
 
@@ -61,6 +62,7 @@ def picture(found: Sequence[tuple[Point, Tools]]) -> Figure:
         axes.bar([at + place * 0.2 for at in range(len(cases))], heights, 0.2, label=label)
     names = [f"{label}turn {case.turn}" + (f".{case.step + 1}" if case.step else "") for label, case in cases]
     axes.set_xticks([at + 0.3 for at in range(len(cases))], names, rotation=30)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend()
     return figure
 

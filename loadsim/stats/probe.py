@@ -215,7 +215,7 @@ def _reach(rows: list[RequestRow]) -> Reach:
         lost=ranged(row.prompt_ms for edit in lost for row in asked[edit.replaced]),
         edge=max((edit.replaced for edit in within), default=None),
         beyond=min((edit.replaced for edit in lost), default=None),
-        cut=bool(deep) and all(kept == tokens - replaced for replaced, kept in deep),
+        cut=bool(deep) and not lost and all(kept == tokens - replaced for replaced, kept in deep),
     )
 
 

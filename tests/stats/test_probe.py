@@ -46,6 +46,11 @@ def test_a_reach_without_an_end_and_one_without_a_beginning() -> None:
     assert (none.edge, none.beyond, none.past, none.restored, none.cut) == (None, 60, (0, 0), None, False)
 
 
+def test_an_edit_at_the_very_edge_is_no_cut_of_the_cache() -> None:
+    found = reach(edit(516, 17_362), edit(517, 10_367))  # 516 before the end, where the copy stands too
+    assert (found.cut, found.edge, found.restored) == (False, 516, 17_362)
+
+
 def test_one_loss_in_several_repeats_is_past_the_reach() -> None:
     found = reach(edit(516, 17_362), edit(516, 10_367, repeat=2, prompt_ms=300.0), edit(300, 17_362))
     assert (found.edge, found.beyond) == (300, 516)
