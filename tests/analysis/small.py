@@ -1,5 +1,6 @@
-"""Runs of the lab's scenarios at a reduced size. `python -m tests.analysis.small`, from the checkout's root, records those
-in tests/analysis/runs anew: on the embedded server, and of `tools` on one that always calls the same tool, rightly."""
+"""Runs of the lab's scenarios at a reduced size. `python -m tests.analysis.small`, from the checkout's root, records
+some in tests/analysis/runs anew: on the embedded server, and of `tools` on one that always calls the same tool,
+rightly."""
 
 import shutil
 import subprocess

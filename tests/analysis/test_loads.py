@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.analysis.conftest import Study, copied, lines
 from tests.analysis.small import RUNS
-from tests.analysis.test_studies import Study, copied, lines
 
 
 def recorded(name: str, row: str = "load") -> list[dict[str, Any]]:
