@@ -41,6 +41,16 @@ def lower(values: list[float]) -> float:
     return sorted(values)[(len(values) - 1) // 2]
 
 
+PRINTED: dict[str, str] = {}
+
+
+def printed(study: Study, name: str) -> str:
+    """What the study of that name says of its recorded run; the drawing takes its time, so once."""
+    if name not in PRINTED:
+        PRINTED[name] = study(name, RUNS / name)
+    return PRINTED[name]
+
+
 def table(said: str, header: str) -> list[list[str]]:
     """The lines of the table that has `header` among its columns' words."""
     parts = [part for part in said.split("\n\n") if header in " ".join(part.split())]
@@ -48,7 +58,7 @@ def table(said: str, header: str) -> list[list[str]]:
 
 
 def test_callers_first_token_by_callers(study: Study) -> None:
-    found = {line[0]: line[1:] for line in table(study("callers", RUNS / "callers"), "callers n least p50 max")}
+    found = {line[0]: line[1:] for line in table(printed(study, "callers"), "callers n least p50 max")}
     for callers in (1, 2, 4):
         rows = [row for row in recorded("callers") if row["point"] == f"count={callers}"]
         ms = waits(rows)
@@ -59,7 +69,7 @@ def test_callers_first_token_by_callers(study: Study) -> None:
 
 
 def test_callers_share_by_callers(study: Study) -> None:
-    found = {line[0]: line[1:] for line in table(study("callers", RUNS / "callers"), "p50 slowest all share")}
+    found = {line[0]: line[1:] for line in table(printed(study, "callers"), "p50 slowest all share")}
     alone = [row for row in recorded("callers", "baseline") if row.get("number")]
     for callers in (1, 2, 4):
         point = f"count={callers}"
@@ -75,7 +85,7 @@ def test_callers_share_by_callers(study: Study) -> None:
 
 
 def test_callers_slope_of_the_repeats_medians(study: Study) -> None:
-    said = table(study("callers", RUNS / "callers"), "slope, ms")
+    said = table(printed(study, "callers"), "slope, ms")
     rows = recorded("callers")
     groups = {(row["point"], row["repeat"]) for row in rows}
     samples = sorted(
@@ -98,7 +108,7 @@ def test_callers_slope_of_the_repeats_medians(study: Study) -> None:
 
 
 def test_callers_predicted_counts_are_the_measured_ones(study: Study, tmp_path: Path) -> None:
-    said = study("callers", RUNS / "callers")
+    said = printed(study, "callers")
     # 600 tokens of warm prompt, 82 more with the reply before and the salted message, 47 of reply, two repeats
     assert [line for line in table(said, "predicted prompt") if line[-1:] == ["agree"]] == [
         ["count=1", "1,364", "1,200", "164", "94", "94", "1", "agree"],
@@ -133,7 +143,7 @@ def test_callers_whose_load_point_failed_are_left_out(study: Study, tmp_path: Pa
 
 
 def test_cold_join_by_ubatch(study: Study) -> None:
-    said = study("cold_join", RUNS / "cold_join")
+    said = printed(study, "cold_join")
     cold = {line[0]: line[1:] for line in table(said, "eval, s tokens/s")}
     warm = {line[0]: line[1:] for line in table(said, "gap, ms")}
     stalls = {line[0]: line[1:] for line in table(said, "stall before")}
@@ -161,7 +171,7 @@ def test_cold_join_by_ubatch(study: Study) -> None:
 
 
 def test_hot_card_first_and_last(study: Study) -> None:
-    said = study("hot_card", RUNS / "hot_card")
+    said = printed(study, "hot_card")
     alone = [row for row in recorded("hot_card", "baseline") if row.get("number")]
     sides = {side: rates([row for row in alone if row["side"] == side]) for side in ("before", "after")}
     found = {line[3]: line[4:] for line in lines(said) if line[:3] == ["2", "warm,", "1,"]}
@@ -182,7 +192,7 @@ def test_hot_card_needs_one_caller_twice(study: Study, tmp_path: Path, capsys: p
 
 
 def test_guidellm_by_users(study: Study) -> None:
-    said = study("guidellm", RUNS / "guidellm")
+    said = printed(study, "guidellm")
     met = {line[0]: line[1:] for line in table(said, "reply's end")}
     through = {line[0]: line[1:] for line in table(said, "requests/s")}
     for users in (1, 3):
