@@ -23,7 +23,7 @@ SAID = {
     "reach_ubatch_4096": ("reach", ["ubatch=64, batch=64 936 64 64", "ubatch=128, batch=128 872 128 128 596"]),
     "callers_12": (
         "callers",
-        ["first token, ms callers n least", "slope, ms", "count=4 5,456 4,800 656 376 376 4 agree"],
+        ["token, ms callers n least", "slope, ms", "count=4 5,456 4,800 656 376 376 4 agree"],
     ),
     "callers_24": (
         "callers",
@@ -33,7 +33,7 @@ SAID = {
     "cold_join_twelve": ("cold_join", ["ubatch=64 1 691", "ubatch=128 12", "stall before"]),
     "batch_below_ubatch": ("cold_join", ["batch=64 1 691", "batch=128 2", "stall before"]),
     "ubatch_4096": ("cold_join", ["ubatch=2048, batch=2048 1 691", "ubatch=4096, batch=4096 2", "stall before"]),
-    "hot_card": ("hot_card", ["2 warm, 1, before 0.0 2", "2 warm, 1, after 0.", "One caller's decode rate"]),
+    "hot_card": ("hot_card", ["2 warm, 1, before 0.0 2", "2 warm, 1, after 0.", "Nothing but the card's state"]),
     "guidellm": ("guidellm", ["count=3", " 256 ", "in prompt reply", "requests/s"]),
 }
 """By scenario, the study that reads its runs and words of what it prints."""
