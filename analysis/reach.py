@@ -54,7 +54,7 @@ def edge(reach: Reach) -> str:
     """The most that may be replaced; a range where no edit lies between."""
     if reach.edge is None:
         return "none"
-    if reach.cut or reach.beyond is None:
+    if reach.beyond is None:
         return f"{reach.edge:,}+"
     return study.span((reach.edge, reach.beyond - 1))
 

@@ -48,6 +48,10 @@ def test_too_few_numbers_of_new_tokens_make_no_fit(new: tuple[int, ...]) -> None
     assert fit(grown({n: 50.0 + n for n in new}) if new else [], cut) is None
 
 
+def test_batches_that_grow_as_the_tokens_do_cannot_be_told_from_them() -> None:
+    assert fit(grown({new: 50.0 + new for new in NEW}), lambda new: new) is None
+
+
 def test_times_that_do_not_vary_have_nothing_to_explain() -> None:
     found = fit(grown(dict.fromkeys(NEW, 54.0)), cut)
     assert found is not None and found.r2 is None
@@ -65,5 +69,6 @@ def test_a_time_that_is_not_told_is_left_out() -> None:
 
 def test_the_step_stands_between_the_nearest_rows() -> None:
     assert step(grown({1: 50.0, 4: 54.0, 24: 130.0, 60: 136.0}), cut) == Step(one=4, two=24, one_ms=54.0, two_ms=130.0)
+    assert step(grown({1: 50.0, 5: 99.0}), cut) == Step(one=1, two=5, one_ms=50.0, two_ms=99.0)
     assert step(grown({24: 130.0, 60: 136.0}), cut) is None
     assert step(grown({4: 54.0}), cut) is None
