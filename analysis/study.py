@@ -6,7 +6,7 @@ A study is a marimo notebook that also runs as a script: `python analysis/reach.
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -19,16 +19,19 @@ from rich.table import Table
 from rich.text import Text
 
 from loadsim.report.grid import grid
+from loadsim.report.point import Point as Load
+from loadsim.report.point import points as loads
 from loadsim.report.setting import Setting, setting
-from loadsim.report.words import number, several, span, whole
+from loadsim.report.words import ms, number, percent, several, span, whole
 from loadsim.results.read import Run, read
 from loadsim.stats.probe import Checkpoints, Floor, Prefill, Reach, Tools, probes
 from loadsim.stats.spread import Range
 from loadsim.types import BadInput
 
 __all__ = [
-    "Given", "Point", "Range", "bars", "drawing", "drawings", "given", "heading", "mid", "nothing", "number", "points",
-    "probed", "several", "show", "span", "spread", "spreads", "table", "whole",
+    "Given", "Load", "Point", "Range", "bars", "drawing", "drawings", "given", "heading", "left_out", "loaded", "mid",
+    "ms", "nothing", "number", "percent", "points", "probed", "several", "show", "span", "spread", "spreads", "table",
+    "whole",
 ]  # fmt: skip
 
 Found = TypeVar("Found", Reach, Checkpoints, Prefill, Floor, Tools)
@@ -94,6 +97,23 @@ def probed(to: Given, kind: type[Found]) -> list[tuple[Point, Found]]:
         if isinstance(probe.found, kind) and probe.answered
     ]
     return found or nothing(to, f"no answer of a {to.name} probe", f"lab/{to.name}")
+
+
+def loaded(to: Given, wanted: Callable[[Load], bool], scenario: str) -> list[tuple[Point, Load]]:
+    """What callers met at each load point that is wanted and has an answer.
+
+    Ends the study where there is none; `scenario` makes a run that has one.
+    """
+    met = {(id(run), load.name): load for run in to.runs for load in loads(run) if load.summary.holds and wanted(load)}
+    found = [(point, met[id(point.run), point.name]) for point in points(to) if (id(point.run), point.name) in met]
+    return found or nothing(to, "no load point of such callers with an answer", scenario)
+
+
+def left_out(to: Given, found: Sequence[tuple[Point, Load]]) -> list[str]:
+    """A note on the load points that are not in the study."""
+    taken = {point.label for point, _ in found}
+    gone = [point.label for point in points(to) if point.label not in taken]
+    return [f"Left out, since they have no answer or are of another kind: {'; '.join(gone)}."] if gone else []
 
 
 def nothing(to: Given, lacks: str, scenario: str) -> NoReturn:

@@ -103,6 +103,8 @@ def _cold(who: Who, point: Point) -> str:
     """What callers without a history wait, and what that costs the others."""
     said = f"{_callers(who)} {_verb(who, 'wait')} {number(who.ttft.p50)} s for the first token at p50, "
     said += f"{number(who.ttft.max)} at most{_part(who)}{_beside(point)}"
+    if not point.setting.joined:
+        return said + _decode(who, point)
     joins = [join for join in point.joins if join.group == who.name]
     waits = [join.wait for join in joins if join.wait is not None]
     gaps = [join.gap for join in joins if join.gap is not None]

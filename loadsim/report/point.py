@@ -89,7 +89,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         heard={group: heard(of, found.around) for group, of in rows.items()},
         cuts={group: cuts(of, run.events, name, group) for group, of in rows.items()},
         requests={group: requests(of) for group, of in rows.items()},
-        joins=joins(load, found.cold),
+        joins=joins(load, found.cold) if found.joined else [],
         voice=_voice(load, found),
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
         server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),

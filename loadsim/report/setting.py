@@ -47,6 +47,11 @@ class Setting(msgspec.Struct, frozen=True):
         return [name for name in self.get("callers") or {} if self.get(f"callers.{name}.cache") == "cold"]
 
     @property
+    def joined(self) -> bool:
+        """Whether there are callers with a history, whom cold ones join."""
+        return bool(set(self.get("callers") or {}) - set(self.cold))
+
+    @property
     def batches(self) -> tuple[int, int] | None:
         """-b and -ub; None: another's server, which does not tell, or a command that does not take them."""
         batch, ubatch, launch = self.get("server.batch"), self.get("server.ubatch"), self.get("server.launch") or ""

@@ -1,5 +1,6 @@
-"""Runs of the lab's probes at a reduced size. `python -m tests.analysis.small`, from the checkout's root, records those
-in tests/analysis/runs anew: on the embedded server, and of `tools` on one that always calls the same tool, rightly."""
+"""Runs of the lab's scenarios at a reduced size. `python -m tests.analysis.small`, from the checkout's root, records
+some in tests/analysis/runs anew: on the embedded server, and of `tools` on one that always calls the same tool,
+rightly."""
 
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 RUNS = Path(__file__).parent / "runs"
 
 SLOT = ("server.slots=1", "server.context=32768")
+CALL = ("recording=synthetic.json", "fit=600")
+ONCE = (*CALL, "repeat=1", "baseline.replies=0")
 
 SMALL: dict[str, tuple[str, ...]] = {
     "reach": (
@@ -27,8 +30,31 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "prefill": (*SLOT, "probe.lengths=[100, 400]"),
     "tools": SLOT,
+    "step": (*SLOT, "repeat=2", "probe.history=600", "probe.new_tokens=[4, 5, 8, 24]", "probe.messages=[4]"),
+    "reach_below_ubatch": (
+        *SLOT, "server.ubatch=128", "sweep.server.batch=[64, 128]", "probe.history=600", "probe.tail=400",
+        "probe.replaced=[4, 64, 65, 128, 129]",
+    ),
+    "reach_ubatch_4096": (
+        *SLOT, "sweep={server.ubatch: [64, 128], server.batch: [64, 128]}", "probe.history=600", "probe.tail=400",
+        "probe.replaced=[4, 64, 65, 128, 129]",
+    ),
+    "callers_12": (*CALL, "sweep.callers.warm.count=[1, 2, 4]", "baseline.replies=3"),
+    "callers_24": (*CALL, "sweep.callers.warm.count=[1, 24]", "baseline.replies=2", "repeat=1"),
+    "cold_join": (*CALL, "sweep.server.ubatch=[64, 128]", "server.batch=128", "baseline.replies=2", "repeat=2"),
+    "cold_join_twelve": (*ONCE, "sweep.server.ubatch=[64, 128]", "server.batch=128"),
+    "batch_below_ubatch": (*ONCE, "server.ubatch=128", "sweep.server.batch=[64, 128]"),
+    "ubatch_4096": ONCE,
+    "hot_card": (*CALL, "callers.warm.count=2", "duration=1s", "baseline.replies=3"),
+    "guidellm": ("sweep.callers.synthetic.count=[1, 3]", "duration=400ms", "reply={exactly: 16}"),
 }  # fmt: skip
 """Changes that make a scenario of the lab small, by its name."""
+
+KEPT = {
+    "reach": "reach", "checkpoints": "checkpoints", "floor": "floor", "prefill": "prefill", "tools": "tools",
+    "callers_12": "callers", "cold_join": "cold_join", "hot_card": "hot_card", "guidellm": "guidellm",
+}  # fmt: skip
+"""Scenarios whose small runs are kept, each under the name of the study that reads it."""
 
 CALLED = ("find_customer", '{"phone": "5550147"}')
 
@@ -42,12 +68,12 @@ def run(scenario: str, out: Path, *flags: str, sets: tuple[str, ...] = ()) -> st
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        for name, sets in SMALL.items():
+        for scenario, name in KEPT.items():
             out = Path(folder) / name
-            if name == "tools":
+            if scenario == "tools":
                 _with_a_server_that_calls(out)
             else:
-                run(name, out, "--no-text", sets=sets)
+                run(scenario, out, "--no-text", sets=SMALL[scenario])
             (RUNS / name).mkdir(parents=True, exist_ok=True)
             for file in ("run.json", "requests.jsonl"):
                 shutil.copy(out / file, RUNS / name / file)

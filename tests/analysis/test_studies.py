@@ -5,7 +5,6 @@ copy stands u + 4 tokens before a prompt's end, and one 4 before the history's.
 """
 
 import json
-import runpy
 import shutil
 import subprocess
 import sys
@@ -16,46 +15,17 @@ from typing import Any
 
 import pytest
 
+from tests.analysis.conftest import Study, copied, lines
 from tests.analysis.small import ROOT, RUNS
 
 STUDIES = sorted(path.stem for path in (ROOT / "analysis").glob("*.py") if path.stem != "study")
 RECORDED = sorted(path.name for path in RUNS.iterdir())
-
-Study = Callable[..., str]
-
-
-@pytest.fixture
-def study(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Study:
-    """Run a study as a script; what it printed, at 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.syspath_prepend(str(ROOT / "analysis"))
-
-    def run(name: str, *runs: Path | str, out: Path | None = tmp_path / "picture.png") -> str:
-        file = str(ROOT / "analysis" / f"{name}.py")
-        monkeypatch.setattr(sys, "argv", [file, *map(str, runs), *(["--out", str(out)] if out else [])])
-        capsys.readouterr()
-        runpy.run_path(file, run_name="__main__")
-        return capsys.readouterr().out
-
-    return run
-
-
-def lines(said: str) -> list[list[str]]:
-    return [line.split() for line in said.splitlines()]
 
 
 def recorded(name: str) -> list[dict[str, Any]]:
     """The measured requests of a run, without loadsim."""
     rows = [json.loads(line) for line in (RUNS / name / "requests.jsonl").read_text().splitlines()]
     return [row for row in rows if row["row"] == "probe"]
-
-
-def copied(name: str, to: Path, change: Callable[[dict[str, Any]], None] = lambda facts: None) -> Path:
-    shutil.copytree(RUNS / name, to)
-    facts = json.loads((to / "run.json").read_text())
-    change(facts)
-    (to / "run.json").write_text(json.dumps(facts))
-    return to
 
 
 def test_every_study_has_a_recorded_run() -> None:
