@@ -1,0 +1,29 @@
+"""Figures as a person reads them."""
+
+import pytest
+
+from loadsim.report.words import exact, lasting, money
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0575, "57.5 ms"), (1.4, "1,400 ms"), (1.7, "1.7 s"), (12.4, "12.4 s"), (90, "1.5 min"), (270, "4.5 min"),
+        (5400, "1.5 h"), (7200, "2 h"), (3.6e7, "10,000 h"), (0.0, "0 ms"), (None, "-"),
+    ],
+)  # fmt: skip
+def test_a_time_in_its_unit(seconds: float | None, text: str) -> None:
+    assert lasting(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.26 / 720, "$0.00036"), (0.26 / 720 / 0.55, "$0.00066"), (0.26, "$0.26"), (190.0, "$190.00"), (0.0, "$0.00")],
+)
+def test_money(value: float, text: str) -> None:
+    assert money(value, "$") == text
+    assert money(None) == "-"
+
+
+def test_a_percentage_as_it_was_written() -> None:
+    assert [exact(ratio) for ratio in (0.01, 0.55, 0.005, 1.0, 0.07)] == ["1 %", "55 %", "0.5 %", "100 %", "7 %"]
