@@ -6,19 +6,19 @@ import click
 
 from .. import __version__
 from ..types import BadInput, RunStopped
-from .lazy import Lazy
+from .lazy import lazy
 
 COMMANDS = {
     "scenario": "Run a scenario and print what its callers met.",
     "doctor": "Say whether a server is ready for a load, and what it lacks.",
     "recording": "Look at a recorded call, check one, or import your own.",
     "server": "Run the embedded server alone.",
-    "plan": "Say what a card holds, what calls meet on it, and what they cost.",
+    "plan": "Say what a card will hold, before you rent it.",
     "report": "Print a finished run's table again.",
 }
 
 
-@click.group(cls=Lazy, lines=COMMANDS, package=__name__, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=lazy(COMMANDS, __name__), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
     """How many callers does your voice agent's card hold, and what does each of them hear?

@@ -22,7 +22,7 @@ from ..stats.erlang import (
     usual,
 )
 from ..types import BadInput
-from .figure import Figure
+from .fact import Fact
 
 MOST_ERLANGS = 100_000
 MOST_SLOTS = 10_000
@@ -37,8 +37,8 @@ class Talking(msgspec.Struct, frozen=True, kw_only=True):
     beside it what the formula gives for as many (`expected`); empty without a run.
     """
 
-    busy: Figure
-    turn: Figure
+    busy: Fact
+    turn: Fact
     share: float
     full: list[float]
     full_usual: int
@@ -61,8 +61,8 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     spread evenly; cards_line: calls that are up at a time on `cards`.
     """
 
-    calls_per_hour: Figure
-    call: Figure
+    calls_per_hour: Fact
+    call: Fact
     slots: int
     target: float
     erlangs: float
@@ -80,12 +80,12 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def traffic(
-    calls_per_hour: Figure,
-    call: Figure,
+    calls_per_hour: Fact,
+    call: Fact,
     slots: int,
     target: float,
-    busy: Figure | None = None,
-    turn: Figure | None = None,
+    busy: Fact | None = None,
+    turn: Fact | None = None,
     run: Busy | None = None,
 ) -> Traffic:
     """What the calls meet. `run`: what was measured, for its `at_once`. Raises BadInput for what cannot be."""
@@ -115,7 +115,7 @@ def traffic(
     )
 
 
-def _talking(slots: int, erlangs: float, busy: Figure, turn: Figure, run: Busy | None) -> Talking:
+def _talking(slots: int, erlangs: float, busy: Fact, turn: Fact, run: Busy | None) -> Talking:
     if busy.value > turn.value:
         raise BadInput(f"--busy {busy.value:g} s is longer than --turn {turn.value:g} s, of which it is a part")
     share = busy.value / turn.value
@@ -135,20 +135,20 @@ def _talking(slots: int, erlangs: float, busy: Figure, turn: Figure, run: Busy |
     )
 
 
-def measured(run: Busy, name: str) -> tuple[Figure | None, Figure | None, Figure | None]:
+def measured(run: Busy, name: str) -> tuple[Fact | None, Fact | None, Fact | None]:
     """A call's length, and busy time and spacing of its turns, of the run `name`; None: the run does not tell.
 
     Where no call came to its end, its length is that of as many turns as it was to have.
     """
     call = None
     if run.call is not None:
-        call = Figure(run.call, "measured", f"{name}, {run.ended} whole {'call' if run.ended == 1 else 'calls'}")
+        call = Fact(run.call, "measured", f"{name}, {run.ended} whole {'call' if run.ended == 1 else 'calls'}")
     elif run.planned is not None and run.turn is not None:
-        call = Figure(run.planned * run.turn, "computed", f"{run.planned:.0f} turns, none of {name}'s calls ended")
+        call = Fact(run.planned * run.turn, "computed", f"{run.planned:.0f} turns, none of {name}'s calls ended")
     if run.busy is None or run.turn is None:
         return call, None, None
     of = f"{name}, {run.turns} turns of {run.callers} callers"
-    return call, Figure(run.busy, "measured", of), Figure(run.turn, "measured", of)
+    return call, Fact(run.busy, "measured", of), Fact(run.turn, "measured", of)
 
 
 def unlikely(chances: list[float], less: float = 0.001) -> int:

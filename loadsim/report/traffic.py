@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..plan.cost import Cost
-from ..plan.figure import Figure
+from ..plan.fact import Fact
 from ..plan.traffic import Talking, Traffic, unlikely
 from ..stats.erlang import or_more
 from .grid import grid
@@ -49,7 +49,7 @@ def answers(found: Traffic, cost: Cost | None) -> Iterator[str]:
         )
 
 
-def origin(figure: Figure) -> str:
+def origin(figure: Fact) -> str:
     """Where a figure comes from, in brackets."""
     return f"({figure.origin}{f': {figure.of}' if figure.of else ''})"
 

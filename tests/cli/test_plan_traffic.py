@@ -92,7 +92,13 @@ def test_a_run_gives_what_is_not_given(tmp_path: Path) -> None:
         ),
         (["--blocking", "100%"], "--blocking: expected a percentage less than 100 %, such as 1 %; got '100%'"),
         (["--busy", "1.7"], "--busy: give a unit: 800 ms, 6 s, 5 min, 4 h; got 1.7"),
-        (["--busy", "1.7s"], "--busy and --turn go together: so much of so long a request is with the server"),
+        (
+            ["--busy", "1.7s"],
+            "--busy and --turn go together: a request is with the server for so much of so long a turn",
+        ),
+        (["--point", "p"], "--point names a load point of --run: give that too"),
+        (["--occupancy", "55%"], "--network, --data and --occupancy are worth nothing without --price"),
+        (["--data", "1MB/min"], "--network, --data and --occupancy are worth nothing without --price"),
         (
             ["--price", "cheap"],
             "--price: expected a price and its time: 0.26/h, $0.26/h, 6.20/day, 190/mo; got 'cheap'",
@@ -110,12 +116,14 @@ def test_bad_input_in_a_line(args: list[str], error: str) -> None:
 
 def test_a_call_has_a_length() -> None:
     done = plan("--calls-per-hour", "180", "--slots", "12")
-    assert str(done.exception) == "how long is a call? Give --call, or --run with a paced run"
+    assert str(done.exception) == "how long is a call? Give --call, or a paced run with --run"
+    assert str(plan("--slots", "12", "--price", "1/h").exception) == "how many calls? Give --calls-per-hour"
+    assert str(plan("--slots", "12", "--call", "1m").exception) == "how many calls? Give --calls-per-hour"
 
 
-@pytest.mark.parametrize("args", [["--point", "p"], ["--occupancy", "55%"], ["--data", "1MB/min"], ["--slots", "0"]])
-def test_flags_that_say_nothing_alone(args: list[str]) -> None:
-    assert asked(*args).exit_code == 2
+def test_a_card_has_slots() -> None:
+    assert plan("--calls-per-hour", "180", "--call", "4.5m").exit_code == 2
+    assert asked("--slots", "0").exit_code == 2
 
 
 def test_runs_that_tell_nothing_of_calls(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 import pytest
 
 from loadsim.plan.cost import cost
-from loadsim.plan.figure import Figure, given
+from loadsim.plan.fact import Fact, given
 from loadsim.plan.traffic import Traffic, measured, traffic, unlikely
 from loadsim.plan.units import Price
 from loadsim.stats.busy import Busy
 from loadsim.types import BadInput
 
 
-def offered(calls: float = 180, busy: Figure | None = None, turn: Figure | None = None) -> Traffic:
+def offered(calls: float = 180, busy: Fact | None = None, turn: Fact | None = None) -> Traffic:
     return traffic(given(calls), given(4.5 * 60), 12, 0.01, busy, turn)
 
 
@@ -67,9 +67,9 @@ def busy_run(**fields: object) -> Busy:
 
 def test_a_run_tells_the_length_of_a_call_and_says_how() -> None:
     assert measured(busy_run(call=300.0, ended=3), "r") == (
-        Figure(300.0, "measured", "r, 3 whole calls"),
-        Figure(1.7, "measured", "r, 24 turns of 2 callers"),
-        Figure(12.4, "measured", "r, 24 turns of 2 callers"),
+        Fact(300.0, "measured", "r, 3 whole calls"),
+        Fact(1.7, "measured", "r, 24 turns of 2 callers"),
+        Fact(12.4, "measured", "r, 24 turns of 2 callers"),
     )
     call = measured(busy_run(), "r")[0]
     assert call is not None

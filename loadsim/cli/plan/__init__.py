@@ -1,14 +1,14 @@
-"""`loadsim plan`: what to pass to -np, before renting the card."""
+"""`loadsim plan`: what a card will hold, before it is rented. A command is imported when it is used."""
 
 import click
 
-from ..lazy import Lazy
+from ..lazy import lazy
 
 COMMANDS = {
-    "traffic": "Say what so many calls an hour meet on so many slots, and what they cost.",
+    "traffic": "What so many calls an hour meet on a card's slots, and what they cost.",
 }
 
 
-@click.group(cls=Lazy, lines=COMMANDS, package=__name__)
+@click.group(cls=lazy(COMMANDS, __name__))
 def plan() -> None:
-    """Say what a card holds, what calls meet on it, and what a minute costs."""
+    """Say what a card will hold, before you rent it."""

@@ -7,7 +7,7 @@ import msgspec
 Origin = Literal["measured", "computed", "given"]
 
 
-class Figure(msgspec.Struct, frozen=True, omit_defaults=True):
+class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
     """`value` in the unit that its place says; `of`: by what it was measured or computed, in a few words."""
 
     value: float
@@ -15,6 +15,6 @@ class Figure(msgspec.Struct, frozen=True, omit_defaults=True):
     of: str = ""
 
 
-def given(value: float) -> Figure:
+def given(value: float) -> Fact:
     """What the user said."""
-    return Figure(value, "given")
+    return Fact(value, "given")
