@@ -25,6 +25,13 @@ MEASURES: dict[str, Limit] = {
 }  # fmt: skip
 
 
+PACED = {
+    None: "measured with callers who all talk at once, which is the worst case; not with the pace of people",
+    "misses": "callers with the pace of people missed a target with so many: see the run's answer",
+    "unclear": "with callers who have the pace of people it is not clear yet: too few replies were heard",
+}
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """What a model takes on a card with `settings`, computed from its header; bytes.
 
@@ -70,8 +77,8 @@ class Searched(msgspec.Struct, frozen=True, kw_only=True):
     missed: the measure that they fail by; full: the server does not start with more slots; bounded: it is another's,
     and has no more; stopped: what broke the search off. settings, launch: of the server, None where it is not ours, and
     then perhaps the `context` of a slot, in tokens. pinned: callers asked for their slots by `id_slot`. targets: at
-    that number, over `repeats`; confirmed: on a server with as many slots; paced: also with callers who talk as people
-    do. embedded: the tiny model on this machine's CPU.
+    that number, over `repeats`; confirmed: on a server with as many slots; paced: whether callers
+    who talk as people do meet them too, None where that was left out. embedded: the tiny model on this machine's CPU.
     """
 
     run: str
@@ -90,7 +97,7 @@ class Searched(msgspec.Struct, frozen=True, kw_only=True):
     targets: list[Target] = []
     repeats: int = 0
     confirmed: bool = False
-    paced: bool = False
+    paced: Literal["meets", "misses", "unclear"] | None = None
     embedded: bool = False
 
 
@@ -314,8 +321,8 @@ def _cautions(
             yield f"the server was started without {IDLE}: a slot's whole state is copied when slots change hands"
         if not searched.confirmed:
             yield f"not measured on a server with {searched.slots} slots and no more"
-        if not searched.paced:
-            yield "measured with callers who all talk at once, which is the worst case; not with paced ones"
+        if searched.paced != "meets":
+            yield PACED[searched.paced]
     if memory is not None:
         if memory.left is not None and memory.left < 0:
             yield f"does not fit: {-memory.left / (1 << 20):,.0f} MiB too many; {memory.fits} slots fit"

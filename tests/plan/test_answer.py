@@ -30,7 +30,7 @@ def memory(**fields: Any) -> Memory:
 def searched(**fields: Any) -> Searched:
     plain: dict[str, Any] = {
         "run": "twelve", "callers": 12, "high": 12, "slots": 12, "reason": "13 fails: TTFT p95 842 ms of 800",
-        "missed": "ttft", "settings": TWELVE, "pinned": True, "repeats": 5, "confirmed": True, "paced": True,
+        "missed": "ttft", "settings": TWELVE, "pinned": True, "repeats": 5, "confirmed": True, "paced": "meets",
         "targets": [Target(text="ttft p95 <= 800 ms", measure="ttft", value="612 ms", limit="800 ms", left=0.235)],
     }  # fmt: skip
     return Searched(**plain | fields)
@@ -173,7 +173,10 @@ def test_what_to_know_before_believing_it() -> None:
 
     assert "tiny model" in said(embedded=True)
     assert "tiny model" not in said()
-    assert "not with paced ones" in said(paced=False)
+    assert "not with the pace of people" in said(paced=None)
+    assert "missed a target" in said(paced="misses")
+    assert "not clear yet" in said(paced="unclear")
+    assert "pace of people" not in said()
     assert "not measured on a server with 12 slots and no more" in said(confirmed=False)
     assert "12 slots were given; 9 callers were measured to meet every target" in said(callers=9, slots=9)
     cautions = page((12, "x"), memory(), searched(), load()).cautions
