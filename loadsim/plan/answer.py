@@ -137,14 +137,18 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     missing: list[str]
 
 
-def slots_for(asked: int | None, memory_fits: int | None, searched: Searched | None) -> tuple[int, str] | None:
-    """How many slots the answer is for, and why so many: as asked, as measured, or as many as fit. None: nothing
-    tells."""
+def slots_for(
+    asked: int | None, fits: int | None, searched: Searched | None, needed: int | None = None
+) -> tuple[int, str] | None:
+    """How many slots the answer is for, and why so many: as asked, as measured, as many as the load needs, or as fit.
+    None: nothing tells."""
     if asked is not None:
         return asked, "as given"
     if searched is not None:
         return searched.slots, f"measured: {searched.run} met every target on so many"
-    return None if memory_fits is None else (memory_fits, "computed: so many slots fit on the card")
+    if needed is not None and needed <= (needed if fits is None else fits):
+        return needed, "computed: the offered load needs so many"
+    return (fits, "computed: so many slots fit on the card") if fits else None
 
 
 def page(
@@ -159,7 +163,9 @@ def page(
     if memory is None and searched is None and load is None and cost is None:
         raise BadInput("nothing to answer from: give a model, a search's run, or an offered load")
     if searched is not None and not searched.callers and (slots is None or not slots[0]):
-        raise BadInput(f"{searched.run} found no number of callers that meets its targets: {searched.reason or '-'}")
+        raise BadInput(
+            f"{searched.run} found no number of callers that meets its targets: {searched.reason or searched.stopped}"
+        )
     settings = searched.settings if searched and searched.settings else memory.settings if memory else None
     found: list[Flag] = []
     if slots is not None and settings is not None:
@@ -315,8 +321,6 @@ def _cautions(
             yield "measured with a tiny model on a CPU: it shows that the parts work, not what a card does"
         if slots > searched.slots:
             yield f"{slots} slots were given; {searched.callers} callers were measured to meet every target"
-        if searched.stopped:
-            yield f"the search was broken off: {searched.stopped}"
         if searched.launch is not None and IDLE not in searched.launch:
             yield f"the server was started without {IDLE}: a slot's whole state is copied when slots change hands"
         if not searched.confirmed:

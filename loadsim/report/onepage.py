@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..plan.answer import Line, Page
-from .words import lasting, money, number, percent, whole
+from .words import lasting, money, number, rare, whole
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ def shown(line: Line, sign: str) -> str:
         case "s":
             return lasting(value)
         case "share":
-            return percent(value)
+            return rare(value)
         case "money":
             return money(value, sign)
         case "":

@@ -11,7 +11,7 @@ from ..plan.fact import Fact
 from ..plan.traffic import Talking, Traffic, unlikely
 from ..stats.erlang import or_more
 from .grid import grid
-from .words import exact, lasting, money, number, percent, several, whole
+from .words import exact, lasting, money, number, percent, rare, several, whole
 
 
 def render(found: Traffic, cost: Cost | None) -> RenderableType:
@@ -27,7 +27,7 @@ def render(found: Traffic, cost: Cost | None) -> RenderableType:
 
 def answers(found: Traffic, cost: Cost | None) -> Iterator[str]:
     """The sentences that a reader takes away."""
-    held = f"{several(found.slots, 'slot')} {'refuses' if found.slots == 1 else 'refuse'} {percent(found.blocked)}"
+    held = f"{several(found.slots, 'slot')} {'refuses' if found.slots == 1 else 'refuse'} {rare(found.blocked)}"
     more = f"{several(found.needed, 'slot')} {'keeps' if found.needed == 1 else 'keep'}"
     said = f"{held} of {number(found.calls_per_hour.value)} calls an hour"
     if found.blocked > found.target:
@@ -67,8 +67,8 @@ def _calls(found: Traffic) -> Table:
     waits = "without end" if found.wait is None else f"{lasting(found.wait)} on average"
     cards = several(found.cards, "card")
     rows = [
-        ("refused, if nobody waits (Erlang B)", percent(found.blocked), f"{number(refused)} an hour"),
-        ("wait, if all do (Erlang C)", percent(found.waits), waits),
+        ("refused, if nobody waits (Erlang B)", rare(found.blocked), f"{number(refused)} an hour"),
+        ("wait, if all do (Erlang C)", rare(found.waits), waits),
         ("on the line at a time", number(found.line), f"{percent(found.occupancy)} of the slots"),
         (f"slots that refuse {exact(found.target)}", whole(found.needed), ""),
         (f"calls an hour at {exact(found.target)}", number(found.carries), ""),
@@ -99,7 +99,7 @@ def _talking(found: Traffic, talk: Talking) -> Table:
     table = grid("served at once, or more", *(name for name, _ in columns))
     tails = [or_more(chances) for _, chances in columns]
     for k in range(1, max(min(unlikely(chances), len(chances) - 1) for _, chances in columns) + 1):
-        table.add_row(str(k), *(percent(float(tail[k])) if k < len(tail) else percent(0.0) for tail in tails))
+        table.add_row(str(k), *(rare(float(tail[k])) if k < len(tail) else rare(0.0) for tail in tails))
     return table
 
 

@@ -45,6 +45,11 @@ def percent(ratio: float | None) -> str:
     return "-" if ratio is None else f"{number(ratio * 100)} %"
 
 
+def rare(ratio: float | None) -> str:
+    """A ratio in per cent that may be very small, and is then no 0.000 %."""
+    return "under 0.001 %" if ratio is not None and 0 < ratio < 1e-5 else percent(ratio)
+
+
 def exact(ratio: float) -> str:
     """A ratio that somebody wrote in per cent, as they wrote it: 1 %."""
     return f"{ratio * 100:.6g} %"

@@ -208,7 +208,12 @@ def test_how_many_slots_it_is_for() -> None:
     assert slots_for(8, 26, searched()) == (8, "as given")
     assert slots_for(None, 26, searched(slots=13)) == (13, "measured: twelve met every target on so many")
     assert slots_for(None, 26, None) == (26, "computed: so many slots fit on the card")
+    assert slots_for(None, 26, None, 22) == (22, "computed: the offered load needs so many")
+    assert slots_for(None, 12, None, 22) == (12, "computed: so many slots fit on the card")
+    assert slots_for(None, None, None, 22) == (22, "computed: the offered load needs so many")
+    assert slots_for(None, 26, searched(), 22)[0] == 12  # type: ignore[index]
     assert slots_for(None, None, None) is None
+    assert slots_for(None, 0, None) is None  # not even one fits
 
 
 def test_nothing_to_answer_from() -> None:

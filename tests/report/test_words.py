@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadsim.report.words import exact, lasting, money
+from loadsim.report.words import exact, lasting, money, rare
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,11 @@ def test_a_time_in_its_unit(seconds: float | None, text: str) -> None:
 def test_money(value: float, text: str) -> None:
     assert money(value, "$") == text
     assert money(None) == "-"
+
+
+def test_a_rare_thing_is_not_never() -> None:
+    assert [rare(ratio) for ratio in (0.25, 1e-5, 9e-6, 0.0)] == ["25.0 %", "0.001 %", "under 0.001 %", "0 %"]
+    assert rare(None) == "-"
 
 
 def test_a_percentage_as_it_was_written() -> None:

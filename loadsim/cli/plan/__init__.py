@@ -5,7 +5,9 @@ import click
 from ..lazy import lazy
 
 COMMANDS = {
+    "memory": "What a model and its slots take, from its header alone.",
     "traffic": "What so many calls an hour meet on a card's slots, and what they cost.",
+    "answer": "All that was found on one page, with the command to start.",
 }
 
 

@@ -1,0 +1,88 @@
+"""`loadsim plan answer` as a command."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from loadsim.cli import cli
+from loadsim.types import BadInput
+from tests.plan.models import NANO_KEYS, nano_infos, write_header
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The article's model, without its weights."""
+    path = tmp_path_factory.mktemp("model") / "phone-IQ4_XS.gguf"
+    return str(write_header(path, "nemotron_h_moe", NANO_KEYS, nano_infos()))
+
+
+def answer(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["plan", "answer", *args], env={"COLUMNS": "80"})
+
+
+def said(done: Result) -> str:
+    return " ".join(done.output.replace("\\\n", "").split())
+
+
+def test_the_articles_card(model: str) -> None:
+    done = answer("--model", model, "--card", "rtx3090", "--slots", "12", "--price", "$0.26/h")
+    assert done.exit_code == 0
+    assert f"llama-server -m {model} -ngl 99 -np 12 -c 393216 -b 2048 -ub 2048" in said(done)
+    assert "a slot 240 MiB computed of 32,768 tokens; the header" in said(done)
+    assert "every slot taken $0.00036 computed the price given" in said(done)
+    assert "what callers hear: loadsim plan callers SCENARIO" in said(done)
+
+
+def test_without_slots_as_many_as_needed_else_as_fit(model: str) -> None:
+    fits = json.loads(answer("--model", model, "--card", "24GiB", "--format", "json").output)["slots"]
+    assert fits > 24  # 24 loaded on the article's card
+    load = ["--calls-per-hour", "180", "--call", "4.5m", "--format", "json"]
+    needed = json.loads(answer("--model", model, "--card", "24GiB", *load).output)
+    assert needed["slots"] == 22
+    lines = {line["name"]: line for line in needed["figures"]["offered load"]}
+    assert lines["refused, if nobody waits"]["fact"]["value"] == pytest.approx(
+        0.0092, abs=2e-4
+    )  # not of those that fit
+    assert {line["name"] for line in needed["figures"]["memory"]} >= {"in all, 22 slots"}
+    assert json.loads(answer(*load).output)["command"][-2:] == ["-np", "22"]
+
+
+def test_settings_reach_the_command_and_the_memory(model: str) -> None:
+    args = ["--model", model, "--slots", "4", "--context", "16384", "--set", "ubatch=512", "--set", "cache_type_k=q8_0"]
+    found = json.loads(answer(*args, "--format", "json").output)
+    words = " ".join(found["command"])
+    assert "-np 4 -c 65536 -b 2048 -ub 512 -ctk q8_0 -ctv f16" in words
+    slot = next(line for line in found["figures"]["memory"] if line["name"] == "a slot")
+    assert slot["fact"]["value"] == pytest.approx(6 * 16384 * 256 * (34 / 32 + 2) + 23 * 2170880, rel=0.01)
+
+
+def test_markdown(model: str) -> None:
+    done = answer("--model", model, "--slots", "12", "--format", "markdown")
+    assert done.output.startswith("# phone-IQ4_XS.gguf: 12 slots\n\n## Start it so\n")
+    assert "## What would tell more" in done.output
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        ([], "nothing to answer from: give a model, a search's run, or an offered load"),
+        (["--card", "rtx3090"], "--card: of which model? Give --model"),
+        (["--price", "1/h"], "a price of how many slots? Give --slots"),
+        (["--call", "4m"], "how many calls? Give --calls-per-hour"),
+        (["--set", "slots=4"], "--set slots=4: give --slots, and with --context the room of each"),
+        (["--set", "server.context=4"], "--set server.context=4: give --slots, and with --context the room of each"),
+        (["--slots", "4", "--price", "1/h", "--reserve", "much"], None),
+    ],
+)
+def test_bad_input_in_a_line(args: list[str], error: str | None) -> None:
+    done = answer(*args)
+    assert isinstance(done.exception, BadInput)
+    assert "\n" not in str(done.exception)
+    assert error is None or str(done.exception) == error
+
+
+def test_a_model_that_is_not_there() -> None:
+    done = answer("--model", "nowhere.gguf")
+    assert isinstance(done.exception, BadInput)
+    assert "nowhere.gguf" in str(done.exception)
