@@ -145,7 +145,7 @@ def slots_for(
     if asked is not None:
         return asked, "as given"
     if searched is not None:
-        return searched.slots, f"measured: {searched.run} met every target on so many"
+        return (searched.slots, f"measured: {searched.run} met every target on so many") if searched.callers else None
     if needed is not None and needed <= (needed if fits is None else fits):
         return needed, "computed: the offered load needs so many"
     return (fits, "computed: so many slots fit on the card") if fits else None
@@ -162,7 +162,7 @@ def page(
     search found that not even one caller is served as the targets ask."""
     if memory is None and searched is None and load is None and cost is None:
         raise BadInput("nothing to answer from: give a model, a search's run, or an offered load")
-    if searched is not None and not searched.callers and (slots is None or not slots[0]):
+    if searched is not None and not searched.callers and slots is None:
         raise BadInput(
             f"{searched.run} found no number of callers that meets its targets: {searched.reason or searched.stopped}"
         )

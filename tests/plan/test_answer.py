@@ -214,13 +214,14 @@ def test_how_many_slots_it_is_for() -> None:
     assert slots_for(None, 26, searched(), 22)[0] == 12  # type: ignore[index]
     assert slots_for(None, None, None) is None
     assert slots_for(None, 0, None) is None  # not even one fits
+    assert slots_for(None, 26, searched(callers=0, slots=0)) is None  # not even one is served in time
 
 
 def test_nothing_to_answer_from() -> None:
     with pytest.raises(BadInput, match=r"^nothing to answer from: give a model, a search's run, or an offered load$"):
         page(None)
     with pytest.raises(BadInput, match=r"^twelve found no number of callers that meets its targets: 1 fails: TTFT$"):
-        page((0, "x"), None, searched(callers=0, slots=0, reason="1 fails: TTFT"))
+        page(None, None, searched(callers=0, slots=0, reason="1 fails: TTFT"))
 
 
 def test_a_page_of_prices_alone() -> None:
