@@ -8,6 +8,7 @@ import math
 
 import msgspec
 
+from ..report.words import several
 from ..stats.busy import Busy
 from ..stats.erlang import (
     at_once,
@@ -142,12 +143,12 @@ def measured(run: Busy, name: str) -> tuple[Fact | None, Fact | None, Fact | Non
     """
     call = None
     if run.call is not None:
-        call = Fact(run.call, "measured", f"{name}, {run.ended} whole {'call' if run.ended == 1 else 'calls'}")
+        call = Fact(run.call, "measured", f"{name}, {several(run.ended, 'whole call')}")
     elif run.planned is not None and run.turn is not None:
         call = Fact(run.planned * run.turn, "computed", f"{run.planned:.0f} turns, none of {name}'s calls ended")
     if run.busy is None or run.turn is None:
         return call, None, None
-    of = f"{name}, {run.turns} turns of {run.callers} callers"
+    of = f"{name}, {several(run.turns, 'turn')} of {several(run.callers, 'caller')}"
     return call, Fact(run.busy, "measured", of), Fact(run.turn, "measured", of)
 
 
