@@ -25,6 +25,7 @@ from ..stats.erlang import (
 from ..types import BadInput
 from .fact import Fact
 
+RARE = 0.001  # of the time
 MOST_ERLANGS = 100_000
 MOST_SLOTS = 10_000
 
@@ -152,6 +153,6 @@ def measured(run: Busy, name: str) -> tuple[Fact | None, Fact | None, Fact | Non
     return call, Fact(run.busy, "measured", of), Fact(run.turn, "measured", of)
 
 
-def unlikely(chances: list[float], less: float = 0.001) -> int:
+def unlikely(chances: list[float], less: float = RARE) -> int:
     """The least number that is reached for less than `less` of the time; one past the last where there is none."""
     return next((k for k, chance in enumerate(or_more(chances)) if chance < less), len(chances))

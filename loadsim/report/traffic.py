@@ -8,10 +8,12 @@ from rich.text import Text
 
 from ..plan.cost import Cost
 from ..plan.fact import Fact
-from ..plan.traffic import Talking, Traffic, unlikely
+from ..plan.traffic import RARE, Talking, Traffic, unlikely
 from ..stats.erlang import or_more
 from .grid import grid
-from .words import exact, lasting, money, number, percent, rare, several, whole
+from .words import exact, lasting, money, number, percent, plain, rare, several, whole
+
+ROWS = 20
 
 
 def render(found: Traffic, cost: Cost | None) -> RenderableType:
@@ -29,7 +31,7 @@ def answers(found: Traffic, cost: Cost | None) -> Iterator[str]:
     """The sentences that a reader takes away."""
     held = f"{several(found.slots, 'slot')} {'refuses' if found.slots == 1 else 'refuse'} {rare(found.blocked)}"
     more = f"{several(found.needed, 'slot')} {'keeps' if found.needed == 1 else 'keep'}"
-    said = f"{held} of {number(found.calls_per_hour.value)} calls an hour"
+    said = f"{held} of {plain(found.calls_per_hour.value)} calls an hour"
     if found.blocked > found.target:
         cards = f", on {several(found.cards, 'card')} of {found.slots}" if found.cards > 1 else ""
         said += f"; {more} it at {exact(found.target)} or less{cards}"
@@ -39,8 +41,8 @@ def answers(found: Traffic, cost: Cost | None) -> Iterator[str]:
     if found.talking is not None:
         talk = found.talking
         yield (
-            f"Of {several(found.slots, 'caller')} on the line {talk.full_usual} or fewer are served at the same time, "
-            f"for 95 % of the time; at the offered load {talk.offered_usual} or fewer."
+            f"Of {several(found.slots, 'caller')} on the line {talk.full_usual:,} or fewer are served at the same "
+            f"time, for 95 % of the time; at the offered load {talk.offered_usual:,} or fewer."
         )
     if cost is not None and cost.offered is not None:
         yield (
@@ -56,7 +58,7 @@ def origin(figure: Fact) -> str:
 
 def _offered(found: Traffic) -> str:
     return (
-        f"{number(found.calls_per_hour.value)} calls an hour {origin(found.calls_per_hour)} of "
+        f"{plain(found.calls_per_hour.value)} calls an hour {origin(found.calls_per_hour)} of "
         f"{lasting(found.call.value)} {origin(found.call)}: {number(found.erlangs)} calls at a time, were none refused"
     )
 
@@ -91,15 +93,17 @@ def _busy(talk: Talking) -> str:
 
 
 def _talking(found: Traffic, talk: Talking) -> Table:
-    """The tables' ends that hardly ever come are left out."""
+    """Numbers that hardly ever are exceeded, or hardly ever not, are left out; of many others, some."""
     columns = [(f"{found.slots} on\nthe line", talk.full), ("offered\nload", talk.offered)]
     if talk.measured:
         columns.append((f"{talk.callers} on\nthe line", talk.expected))
         columns.append(("measured", talk.measured))
     table = grid("served at once, or more", *(name for name, _ in columns))
     tails = [or_more(chances) for _, chances in columns]
-    for k in range(1, max(min(unlikely(chances), len(chances) - 1) for _, chances in columns) + 1):
-        table.add_row(str(k), *(rare(float(tail[k])) if k < len(tail) else rare(0.0) for tail in tails))
+    last = max(min(unlikely(chances), len(chances) - 1) for _, chances in columns)
+    first = max(min(sum(tail > 1 - RARE for tail in of) for of in tails), 1)
+    for k in range(first, last + 1, 1 + (last - first) // ROWS):
+        table.add_row(f"{k:,}", *(rare(float(tail[k])) if k < len(tail) else rare(0.0) for tail in tails))
     return table
 
 

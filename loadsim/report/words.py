@@ -22,7 +22,8 @@ def lasting(seconds: float | None) -> str:
     """A time in the unit that a person would use: 800 ms, 12.4 s, 4.5 min, 2 h."""
     if seconds is None:
         return "-"
-    unit, size = next(((u, s) for u, s in (("h", 3600), ("min", 60), ("s", 1)) if seconds >= 1.5 * s), ("ms", 1e-3))
+    units = (("h", 3600, 5400), ("min", 60, 90), ("s", 1, 1))
+    unit, size = next(((unit, size) for unit, size, least in units if seconds >= least), ("ms", 1e-3))
     value = seconds / size
     return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
 
@@ -48,6 +49,11 @@ def percent(ratio: float | None) -> str:
 def rare(ratio: float | None) -> str:
     """A ratio in per cent that may be very small, and is then no 0.000 %."""
     return "under 0.001 %" if ratio is not None and 0 < ratio < 1e-5 else percent(ratio)
+
+
+def plain(value: float) -> str:
+    """A number that somebody wrote, as they wrote it but with thousands apart."""
+    return f"{value:,.10g}"
 
 
 def exact(ratio: float) -> str:

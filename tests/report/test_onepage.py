@@ -3,11 +3,13 @@
 import io
 import re
 from itertools import pairwise
+from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from loadsim.plan.answer import Line, page
+from loadsim.plan.answer import Line, Page, page
 from loadsim.plan.cost import cost
 from loadsim.plan.fact import Fact
 from loadsim.plan.units import Price
@@ -60,6 +62,18 @@ def test_a_name_cannot_break_the_page() -> None:
     assert markdown(odd).splitlines()[0] == "# a|b?[31m?c: 12 slots"
     assert "\x1b" not in printed(text(odd))
     assert "-m 'a b'\"'\"'c.gguf' " in markdown(odd)
+
+
+@pytest.mark.parametrize("which", range(1, 16))
+def test_any_part_may_be_missing(which: int) -> None:
+    paid = cost(12, Price(sign="$", hour=0.26), load=load())
+    parts: list[Any] = [part if which >> i & 1 else None for i, part in enumerate((memory(), searched(), load(), paid))]
+    for slots in (None, (12, "as given")):
+        found = page(slots, *parts)
+        assert msgspec.json.decode(msgspec.json.encode(found), type=Page) == found
+        assert max(map(len, printed(text(found)).splitlines())) <= 80
+        assert markdown(found).startswith("# ")
+        assert bool(found.command) == bool(slots)
 
 
 def test_without_pins_no_request_is_shown() -> None:

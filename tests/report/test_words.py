@@ -2,14 +2,15 @@
 
 import pytest
 
-from loadsim.report.words import exact, lasting, money, rare
+from loadsim.report.words import exact, lasting, money, plain, rare
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.0575, "57.5 ms"), (1.4, "1,400 ms"), (1.7, "1.7 s"), (12.4, "12.4 s"), (90, "1.5 min"), (270, "4.5 min"),
-        (5400, "1.5 h"), (7200, "2 h"), (3.6e7, "10,000 h"), (0.0, "0 ms"), (None, "-"),
+        (0.0575, "57.5 ms"), (0.9, "900 ms"), (1.0, "1 s"), (1.7, "1.7 s"), (12.4, "12.4 s"), (89, "89 s"),
+        (90, "1.5 min"), (270, "4.5 min"), (5400, "1.5 h"), (7200, "2 h"), (3.6e7, "10,000 h"), (0.0, "0 ms"),
+        (None, "-"),
     ],
 )  # fmt: skip
 def test_a_time_in_its_unit(seconds: float | None, text: str) -> None:
@@ -30,5 +31,6 @@ def test_a_rare_thing_is_not_never() -> None:
     assert rare(None) == "-"
 
 
-def test_a_percentage_as_it_was_written() -> None:
+def test_a_percentage_and_a_number_as_they_were_written() -> None:
+    assert [plain(value) for value in (3.0, 0.5, 130000.0)] == ["3", "0.5", "130,000"]
     assert [exact(ratio) for ratio in (0.01, 0.55, 0.005, 1.0, 0.07)] == ["1 %", "55 %", "0.5 %", "100 %", "7 %"]
