@@ -138,5 +138,8 @@ def test_runs_that_tell_nothing_of_calls(tmp_path: Path) -> None:
     assert refused() == f"{tmp_path} is no paced run: its callers do not speak and listen; run one with pace: speech"
     write(tmp_path, *turns(), scenario={"pace": {"by": "speech", "time_scale": 10.0}})
     assert refused() == f"{tmp_path} ran 10 times faster than people talk: it tells no times of theirs"
+    write(tmp_path, *turns()[:1])
+    assert refused() == f"{tmp_path} has no caller with two turns: it tells nothing of them; give --busy and --turn"
+    assert asked("--run", tmp_path, "--busy", "1s", "--turn", "9s").exit_code == 0
     write(tmp_path, row(row="baseline"))
     assert refused() == f"{tmp_path} has no load: nothing can be measured of its calls"

@@ -95,6 +95,8 @@ def _offered(load: Load, calls: float, slots: int) -> Traffic:
     call, busy, turn = (given(said) if said else got for said, got in zip(own, of, strict=True))
     if call is None:
         raise BadInput("how long is a call? Give --call, or a paced run with --run")
+    if seen is not None and busy is None and turn is None:
+        raise BadInput(f"{load.run} has no caller with two turns: it tells nothing of them; give --busy and --turn")
     if (busy is None) != (turn is None):
         raise BadInput("--busy and --turn go together: a request is with the server for so much of so long a turn")
     return traffic(Fact(calls, "given"), call, slots, load.blocking, busy, turn, seen)
