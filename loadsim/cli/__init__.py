@@ -1,40 +1,24 @@
 """The command line. A command reads its flags, calls one function and prints; it is imported when it is used."""
 
-import importlib
 import sys
 
 import click
 
 from .. import __version__
 from ..types import BadInput, RunStopped
+from .lazy import lazy
 
 COMMANDS = {
     "scenario": "Run a scenario and print what its callers met.",
     "doctor": "Say whether a server is ready for a load, and what it lacks.",
     "recording": "Look at a recorded call, check one, or import your own.",
     "server": "Run the embedded server alone.",
+    "plan": "Say what a card will hold, before you rent it.",
     "report": "Print a finished run's table again.",
 }
 
 
-class Commands(click.Group):
-    """The commands by name, with their help lines known before they are imported."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(importlib.import_module(f".{cmd_name}", __package__), cmd_name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=lazy(COMMANDS, __name__), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
     """How many callers does your voice agent's card hold, and what does each of them hear?
