@@ -53,6 +53,10 @@ def broken_off(path: Path) -> dict[str, Any]:
     facts = read_facts(path)
     if facts.get("ended") == "complete":
         raise BadInput(f"{path}: the run is complete; there is nothing to go on with")
+    if "plan" in facts:
+        raise BadInput(
+            f"{path}: a search is not gone on with, since its load points follow from each other; begin anew"
+        )
     if not isinstance(facts.get("scenario"), dict):
         raise BadInput(f"{path}: the run broke off before it began; start it anew")
     return facts
