@@ -63,7 +63,7 @@ def card(asked: str) -> Card:
         found = here()
         if found is None:
             raise BadInput(
-                "--card here: no NVIDIA card is to be found (no pynvml, or no driver); name a card, or its size"
+                "--card here: no NVIDIA card is to be found (no driver, or no nvidia-ml-py); name a card, or its size"
             )
         return found
     plain = re.sub(r"nvidia|geforce|[ _]", "", asked.lower())
@@ -79,9 +79,12 @@ def card(asked: str) -> Card:
 
 
 def here() -> Card | None:
-    """The first card that NVML finds, None without NVML. With several, llama-server would use them all."""
+    """The first card that NVML finds; None without one. Of several the name says so: llama-server would use all."""
     found = nvml.memory()
-    return Card(name=found[0][0], memory=found[0][1]) if found else None
+    if not found:
+        return None
+    name, memory = found[0]
+    return Card(name=name if len(found) == 1 else f"{name} (first of {len(found)})", memory=memory)
 
 
 def size(text: str) -> int:

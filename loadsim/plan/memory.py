@@ -122,10 +122,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def plan(model: Model, settings: ServerSettings, card: Card | None, reserve: int, swa_full: bool = False) -> Plan:
     """The memory of a model. Raises BadInput where llama.cpp would not load it so."""
     kept = shape(model.metadata, model.name)
-    check(settings)
+    if settings.slots > MOST_SLOTS:
+        raise BadInput(f"--slots {settings.slots:,}: llama.cpp has at most {MOST_SLOTS}")
+
+    per_token = _per_token(kept.full, model.name, settings)
+    per_window = _per_token(kept.windowed, model.name, settings)
 
     def take(slots: int) -> Slots:
-        return slots_of(kept, model.name, settings, slots, swa_full)
+        return _slots(kept, settings, slots, swa_full, per_token, per_window)
 
     size = sum(tensor.bytes for tensor in model.tensors)
     source = _input(model)
@@ -133,7 +137,6 @@ def plan(model: Model, settings: ServerSettings, card: Card | None, reserve: int
     asked = take(settings.slots)
     if max(model.needs, on_card + take(MOST_SLOTS).bytes) >= 1 << 63:
         raise BadInput(f"{model.name} claims sizes that no card and no disk has")
-    per_token, per_window = _per_token(kept, model.name, settings)
     return Plan(
         model=model.name,
         files=model.files,
@@ -160,13 +163,7 @@ def plan(model: Model, settings: ServerSettings, card: Card | None, reserve: int
     )
 
 
-def check(settings: ServerSettings) -> None:
-    """See that llama.cpp would take these settings."""
-    if settings.slots > MOST_SLOTS:
-        raise BadInput(f"--slots {settings.slots:,}: llama.cpp has at most {MOST_SLOTS}")
-
-
-def slots_of(kept: Shape, name: str, settings: ServerSettings, slots: int, swa_full: bool) -> Slots:
+def _slots(kept: Shape, settings: ServerSettings, slots: int, swa_full: bool, per_token: int, per_window: int) -> Slots:
     """What so many slots take, each with the share of the context that `settings` gives one.
 
     A cache has room for pad256(context) tokens per slot, or in all if it is unified; of a windowed layer for
@@ -178,7 +175,6 @@ def slots_of(kept: Shape, name: str, settings: ServerSettings, slots: int, swa_f
     cells = _padded(context)
     windows = kept.window * (slots if settings.kv_unified else 1)
     window_cells = cells if swa_full else _padded(min(cells, windows + min(settings.batch, settings.ubatch)))
-    per_token, per_window = _per_token(kept, name, settings)
     return Slots(
         slots=slots,
         cells=cells,
@@ -189,8 +185,8 @@ def slots_of(kept: Shape, name: str, settings: ServerSettings, slots: int, swa_f
     )
 
 
-def _per_token(kept: Shape, name: str, settings: ServerSettings) -> tuple[int, int]:
-    """Bytes per token in the layers that hold the whole context, and in those that hold a window of it."""
+def _per_token(layers: Iterable[Heads], name: str, settings: ServerSettings) -> int:
+    """Bytes that a token takes in these layers."""
     types = settings.cache_type_k, settings.cache_type_v
 
     def row(heads: Heads) -> int:
@@ -204,7 +200,7 @@ def _per_token(kept: Shape, name: str, settings: ServerSettings) -> tuple[int, i
             total += heads.count * quant.size(length)
         return total
 
-    return sum(map(row, kept.full)), sum(map(row, kept.windowed))
+    return sum(map(row, layers))
 
 
 def _host(kept: Shape, settings: ServerSettings, swa_full: bool, per_window: int, source: int) -> Host:

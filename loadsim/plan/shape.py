@@ -4,6 +4,7 @@ Read from llama.cpp's loaders (`load_arch_hparams` of each architecture, `create
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -147,7 +148,7 @@ class _Keys:
             return (lambda layer: False), (lambda layer: True)
         if architecture == "falcon-h1":
             return (lambda layer: True), (lambda layer: True)
-        heads = self._per_layer("attention.head_count_kv", self._per_layer("attention.head_count", [0] * self.layers))
+        heads = self._key_value_heads
         if architecture in _INTERVAL:
             marked = self._flags("attention.recurrent_layers")
             every = self._count("full_attention_interval", 4)
@@ -187,17 +188,25 @@ class _Keys:
             return never  # a window without a word on whose: an upper bound without it
         return window, lambda layer: layer % every < every - 1
 
+    @cached_property
+    def _query_heads(self) -> Sequence[int]:
+        return self._per_layer("attention.head_count", [0] * self.layers)
+
+    @cached_property
+    def _key_value_heads(self) -> Sequence[int]:
+        return self._per_layer("attention.head_count_kv", self._query_heads)
+
     def _heads(self, layer: int, slides: bool) -> Heads:
         """A layer's heads of keys and values."""
-        heads = self._per_layer("attention.head_count", [0] * self.layers)
-        usual = self._count("embedding_length") // heads[0] if heads[0] else 0
+        first = self._query_heads[0]
+        usual = self._count("embedding_length") // first if first else 0
         lengths = []
         for what in ("key", "value"):
             length = self._count(f"attention.{what}_length", usual)
             lengths.append(self._count(f"attention.{what}_length_swa", length) if slides else length)
         if self.architecture == "deepseek2" and self._count("attention.key_length_mla", 0):
             lengths[1] = 0  # latent attention keeps one vector for both
-        return Heads(self._per_layer("attention.head_count_kv", heads)[layer], *lengths)
+        return Heads(self._key_value_heads[layer], *lengths)
 
     def _state(self) -> int:
         """Bytes of one layer's state: the convolution's last inputs and the state itself, in f32."""

@@ -98,12 +98,12 @@ async def _header(ranges: Ranges, name: str, limit: int) -> tuple[Header, int, i
         try:
             return parse(bytes(data), name, size), len(data), times, size
         except Short as short:
+            if short.need > limit:
+                raise BadInput(f"{name}: headers of over {LIMIT >> 20} MiB, more than any model needs") from None
             if ended:
                 raise BadInput(
                     f"{name} is cut: it ends after {len(data):,} bytes; its header goes on to {short.need:,} or more"
                 ) from None
-            if short.need > limit:
-                raise BadInput(f"{name}: headers of over {LIMIT >> 20} MiB, more than any model needs") from None
             # Tokenizers come late: at first the pieces are small and grow fast.
             want = max(short.need, want * (4 if want < 1 << 20 else 2))
     raise BadInput(f"{name}: the server gives it in crumbs, {len(data):,} bytes in {_MOST_PIECES} answers")

@@ -12,7 +12,8 @@ from .grid import grid
 from .words import listed, number, several
 
 LEFT_OUT = "computed, not measured; not in it: compute buffers, the driver's own memory, anything else on the card"
-_MANY = 5  # tensor types, and sorts of tensors, that are listed one by one
+_MANY = 5  # tensor types that are listed one by one
+_FEW = 3  # and sorts of tensors
 
 
 def render(found: Sequence[Plan]) -> RenderableType:
@@ -123,8 +124,8 @@ def _fallen(found: Sequence[Plan]) -> Iterator[RenderableType]:
             table.add_row(*row)
     yield from ("", table, "")
     sorts = max((plan.fallbacks[0].sorts for plan in found if plan.fallbacks), key=len)
-    most = [f"{_plain(sort.name)} (rows of {sort.row:,}, {_gb(sort.bytes)} GB)" for sort in sorts[:_MANY]]
-    rest = f", {len(sorts) - _MANY} sorts more" if len(sorts) > _MANY else ""
+    most = [f"{_plain(sort.name)} (rows of {sort.row:,}, {_gb(sort.bytes)} GB)" for sort in sorts[:_FEW]]
+    rest = f", {len(sorts) - _FEW} sorts more" if len(sorts) > _FEW else ""
     yield f"rows that no block of 256 fits: {', '.join(most)}{rest}"
 
 
@@ -139,7 +140,8 @@ def _answer(plan: Plan) -> Iterator[str]:
     has = f"{_plain(fit.card.name)} has {_mib(fit.card.memory)} MiB, {_mib(fit.reserve)} of them kept free"
     asked = several(settings.slots, "slot")
     if fit.left < 0:
-        yield f"{has}: {asked} are {_mib(-fit.left)} MiB too many; {several(fit.slots, 'slot')} of {each:,} tokens fit"
+        most = "none" if not fit.slots else f"{several(fit.slots, 'slot')} at most"
+        yield f"{has}: {asked} are {_mib(-fit.left)} MiB too many; of {each:,} tokens there is room for {most}"
     else:
         most = f"{fit.slots}, llama.cpp's limit," if fit.limit else f"{fit.slots} at most"
         yield f"{has}: {asked} leave {_mib(fit.left)} MiB; {most} fit at {each:,} tokens each"

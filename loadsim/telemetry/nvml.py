@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def cards() -> tuple[str, ...] | None:
-    """Their names; None: `pynvml` is not installed, or finds no driver."""
+    """Their names; None: `pynvml` (the package nvidia-ml-py) is not installed, or finds no driver."""
     return _each(lambda nvml, handle: str(nvml.nvmlDeviceGetName(handle)))
 
 

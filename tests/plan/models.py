@@ -1,5 +1,9 @@
-"""GGUF headers without weights in the shapes of real models, and tiny models with weights that llama.cpp loads."""
+"""GGUF headers without weights in the shapes of real models, and tiny models with weights that llama.cpp loads.
 
+`python -m tests.plan.models nano.gguf` writes the header that the README's plan is for.
+"""
+
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -266,3 +270,7 @@ def qwen35(path: Path) -> Path:
     }
     full = {**_attention(2, 1, 64), "attn_q": (WIDTH, 2 * 2 * 64), "attn_q_norm": (64,), "attn_k_norm": (64,), **feed}
     return write_model(path, "qwen35", keys, _layers([linear, linear, linear, full] * 2))
+
+
+if __name__ == "__main__":
+    write_header(Path(sys.argv[1]), "nemotron_h_moe", NANO_KEYS, nano_infos(), tokens=131072)

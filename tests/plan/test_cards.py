@@ -65,7 +65,9 @@ def library(count: int = 1, driver: bool = True) -> SimpleNamespace:
 def test_this_machines_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", library(2))
     assert card("here") == here()
-    assert (card("here").name, card("here").memory) == ("NVIDIA A0", 1 << 30)
+    assert (card("here").name, card("here").memory) == ("NVIDIA A0 (first of 2)", 1 << 30)
+    monkeypatch.setitem(sys.modules, "pynvml", library(1))
+    assert card("here").name == "NVIDIA A0"
 
 
 @pytest.mark.parametrize("nvml", [None, library(0), library(driver=False)])

@@ -23,7 +23,7 @@ def tiny(path: Path) -> Path:
 MAKERS = [tiny, models.llama, models.gemma3, models.mamba2]
 MORE = [models.gemma4, models.falcon_h1, models.lfm2, models.qwen35]
 # 256 tokens, 3,333 that are no multiple of 256, and many slots, whose states are MiBs in the log's two decimals.
-SIZES = [(1, 8192), (3, 3 * 3333), (200, 200 * 600)]
+SIZES = [(1, 8192), (3, 3 * 3333), (64, 64 * 600)]
 TYPES: tuple[CacheType, ...] = ("f16", "q8_0")
 SETTINGS = [
     ServerSettings(

@@ -4,10 +4,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from loadsim.plan.cards import Card
+from loadsim.plan.gguf import Value
 from loadsim.plan.memory import Plan, plan
 from loadsim.plan.source import Model, read
 from loadsim.types import BadInput, ServerSettings
@@ -196,6 +201,40 @@ def test_keys_that_cannot_be_are_named(name: str, tmp_path: Path) -> None:
     keys, said = BAD[name]
     with pytest.raises(BadInput, match=rf"^llama.gguf:? {said}"):
         planned(model(tmp_path, "llama", keys))
+
+
+KNOWN = [
+    "llama gemma2 gemma3 gemma3n gemma4 cohere2 gpt-oss llama4 lfm2 granitehybrid jamba qwen3next qwen35 nemotron_h",
+    "falcon-h1 mamba mamba2 deepseek2 novel",
+]
+KEYS = [
+    "block_count embedding_length nextn_predict_layers feed_forward_length full_attention_interval shortconv.l_cache",
+    "attention.head_count attention.head_count_kv attention.key_length attention.value_length attention.key_length_swa",
+    "attention.sliding_window attention.sliding_window_pattern attention.shared_kv_layers attention.recurrent_layers",
+    "attention.key_length_mla ssm.conv_kernel ssm.inner_size ssm.state_size ssm.group_count",
+]
+NUMBERS = st.integers(0, 8) | st.integers(-(1 << 63), (1 << 64) - 1)
+VALUES = NUMBERS | st.booleans() | st.floats() | st.text(max_size=3) | st.lists(NUMBERS | st.booleans(), max_size=9)
+
+
+@hypothesis_settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(" ".join(KNOWN).split()),
+    st.dictionaries(st.sampled_from(" ".join(KEYS).split()), VALUES),
+    st.integers(1, 8) | VALUES,
+)
+def test_any_keys_are_a_plan_or_one_line(architecture: str, keys: dict[str, Any], layers: Any) -> None:
+    metadata: dict[str, Value] = {"general.architecture": architecture}
+    metadata |= {f"{architecture}.{key}": value for key, value in {**keys, "block_count": layers}.items()}
+    found = Model(
+        name="m.gguf", files=("m.gguf",), metadata=metadata, tensors=(), read=0, requests=1, size=None, needs=0
+    )
+    try:
+        made = planned(found, card=RTX3090)
+    except BadInput as error:
+        assert str(error).isprintable()
+    else:
+        assert msgspec.json.decode(msgspec.json.encode(made), type=Plan) == made
 
 
 def test_the_settings_that_llama_cpp_refuses(nano: Model) -> None:
