@@ -1,13 +1,19 @@
 """`loadsim plan answer` as a command."""
 
 import json
+from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from loadsim.cli import cli
-from loadsim.types import BadInput
+from loadsim.plan.found import Paced, write
+from loadsim.types import BadInput, ServerSettings
+from tests.cli.test_plan_traffic import PACED, turns
+from tests.cli.test_plan_traffic import write as write_run
 from tests.plan.models import NANO_KEYS, nano_infos, write_header
+from tests.plan.test_inputs import SERVER, SETS, found, measured
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +92,52 @@ def test_a_model_that_is_not_there() -> None:
     done = answer("--model", "nowhere.gguf")
     assert isinstance(done.exception, BadInput)
     assert "nowhere.gguf" in str(done.exception)
+
+
+@pytest.fixture
+def search(tmp_path: Path) -> Path:
+    """A search's run: twelve hold, and thirteen do not."""
+    folder = tmp_path / "found"
+    folder.mkdir()
+    known = {name: getattr(ServerSettings(), name) for name in ServerSettings.__struct_fields__}
+    callers = {"warm": {"count": 1, "slots": "neighbours"}}
+    write_run(folder, *turns(point="12 warm, paced"), scenario=PACED | {"server": known | SERVER, "callers": callers})
+    facts = json.loads((folder / "run.json").read_text())
+    facts |= {"server": {"embedded": True}, "points": {"12 warm": {"sets": SETS}}}
+    (folder / "run.json").write_bytes(msgspec.json.encode(facts))
+    write(found(), folder)
+    return folder
+
+
+def test_a_search_says_how_many_and_on_what(search: Path, model: str) -> None:
+    done = json.loads(answer(str(search), "--model", model, "--card", "rtx3090", "--format", "json").output)
+    assert done["slots"] == 12
+    assert "-np 12 -c 786432 -b 2048 -ub 512" in " ".join(done["command"])
+    assert done["limit"] == "decode"
+    assert done["because"] == "measured: 13 fails: slowest decode 1.2 x voice of 1.5"
+    assert done["pin"]["needed"] is True
+    slot = next(line for line in done["figures"]["memory"] if line["name"] == "a slot")
+    assert slot["more"] == "of 65,536 tokens"  # the run's own, and not the default's
+
+
+def test_a_search_with_paced_callers_tells_their_times(search: Path) -> None:
+    paced = msgspec.structs.replace(measured(12, "meets", load="paced"), point="12 warm, paced")
+    write(found(paced=Paced(callers=12, needed=300, seconds=9.0, measured=paced)), search)
+    done = json.loads(answer(str(search), "--calls-per-hour", "60", "--call", "4m", "--format", "json").output)
+    busy = next(line for line in done["figures"]["offered load"] if line["name"] == "a request is with the server")
+    assert busy["fact"] == {"value": 2.0, "origin": "measured", "of": "found, 2 turns of 1 caller"}
+
+
+def test_a_search_that_found_nobody(search: Path) -> None:
+    write(found(callers=0, high=0, slots=None, confirmed=None, reason="1 fails: TTFT p95 2 s of 0.8"), search)
+    for more in ([], ["--price", "1/h"]):
+        done = answer(str(search), *more)
+        assert str(done.exception) == "in found no number of callers meets the targets: 1 fails: TTFT p95 2 s of 0.8"
+
+
+def test_folders_without_a_search(search: Path) -> None:
+    assert str(answer("nowhere").exception).startswith("nowhere holds no search: it has no plan.json")
+    (search / "plan.json").write_text("{")
+    assert str(answer(str(search)).exception).startswith(f"cannot read {search / 'plan.json'}: ")
+    assert "those of SEARCH" in str(answer(str(search), "--set", "ubatch=512").exception)
+    assert "those of SEARCH" in str(answer(str(search), "--context", "512").exception)

@@ -1,18 +1,20 @@
 """`loadsim plan answer`: what was found, on one page."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 from rich.console import Console
 
-from ...plan import cards
-from ...plan.answer import Page, page, slots_for
-from ...plan.inputs import from_header
+from ...plan import cards, found
+from ...plan.answer import Page, Searched, page, slots_for
+from ...plan.inputs import from_header, from_search
 from ...plan.memory import MOST_SLOTS
 from ...plan.memory import plan as planned
 from ...plan.source import read as read_header
 from ...report.onepage import markdown, text
+from ...results.read import read
 from ...run import run
 from ...scenario.load import server_of
 from ...types import BadInput, ServerSettings
@@ -22,52 +24,74 @@ _POSITIVE = click.IntRange(1, (1 << 31) - 1)
 
 
 @click.command()
+@click.argument("search", metavar="[SEARCH]", required=False, type=click.Path(path_type=Path))
 @click.option("--model", metavar="MODEL", help="A GGUF file or its URL, of which only the header is read.")
 @click.option("--card", help="rtx3090, 24GiB ..., or here: this machine's.")
 @click.option("--reserve", default="1GiB", show_default=True, help="Kept free of the card.")
-@click.option("--slots", type=click.IntRange(1, MOST_SLOTS), help="Callers at a time; else as needed, or as fit.")
-@click.option("--context", type=_POSITIVE, default=32768, show_default=True, help="Tokens that each slot has room for.")
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the server: ubatch=512.")
+@click.option("--slots", type=click.IntRange(1, MOST_SLOTS), help="Callers at a time; else as found, needed, or fit.")
+@click.option(
+    "--context", type=_POSITIVE, help="Tokens that each slot has room for; else as SEARCH has them, or 32768."
+)
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="A server setting, without SEARCH: ubatch=512.")
 @load_flags
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
 def answer(
+    search: Path | None,
     model: str | None,
     card: str | None,
     reserve: str,
     slots: int | None,
-    context: int,
+    context: int | None,
     sets: tuple[str, ...],
     form: str,
     **flags: Any,
 ) -> None:
     """Say on one page how to start the server, what limits it, and where each figure comes from.
 
-    --model with --card, --calls-per-hour with --call, and --price each add what they tell; any of them may be left out.
+    SEARCH is the folder of a run of `loadsim plan callers`. It, --model with --card, --calls-per-hour with --call, and
+    --price each add what they tell; any of them may be left out.
     """
     if card and not model:
         raise BadInput("--card: of which model? Give --model")
-    asked, settings = Load(**flags), _settings(sets, context)
+    if search and (sets or context):
+        raise BadInput("--set, --context: the server's settings are those of SEARCH; give the one or the other")
+    asked = Load(**flags)
+    searched, asked = _searched(search, asked) if search else (None, asked)
+    settings = (searched and searched.settings) or _settings(sets, context or 32768)
     header = run(read_header(model)) if model else None
     chosen_card, kept = cards.card(card) if card else None, _size(reserve)
     fit = planned(header, settings, chosen_card, kept).fit if header else None
     fits = fit.slots if fit else None
     load, _ = work_out(asked, slots or fits or 1)
-    chosen = slots_for(slots, fits, None, load.needed if load else None)
-    if asked.price and not chosen:
+    chosen = slots_for(slots, fits, searched, load.needed if load else None)
+    if asked.price and not chosen and not searched:
         raise BadInput("a price of how many slots? Give --slots")
     n = chosen[0] if chosen else settings.slots
     memory = from_header(planned(header, _at(settings, n), chosen_card, kept)) if header else None
-    show(page(chosen, memory, None, *(work_out(asked, n) if chosen else (None, None))), form)
+    show(page(chosen, memory, searched, *(work_out(asked, n) if chosen else (None, None))), form)
 
 
-def show(found: Page, form: str) -> None:
+def _searched(folder: Path, asked: Load) -> tuple[Searched, Load]:
+    """What a search found, and the load with the times of its callers who had the pace of people, if there were any."""
+    try:
+        done = found.read(folder)
+    except FileNotFoundError:
+        raise BadInput(f"{folder} holds no search: it has no {found.FILE}; loadsim plan callers makes one") from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadInput(f"cannot read {folder / found.FILE}: {error}") from None
+    if asked.calls and asked.run is None and done.paced is not None and done.paced.measured is not None:
+        asked = msgspec.structs.replace(asked, run=folder, point=done.paced.measured.point)
+    return from_search(done, read(folder)), asked
+
+
+def show(answer: Page, form: str) -> None:
     """Print the page."""
     if form == "text":
-        Console(highlight=False, markup=False).print(text(found), crop=False)
+        Console(highlight=False, markup=False).print(text(answer), crop=False)
     elif form == "markdown":
-        click.echo(markdown(found), nl=False)
+        click.echo(markdown(answer), nl=False)
     else:
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
 
 
 def _settings(sets: tuple[str, ...], context: int) -> ServerSettings:
