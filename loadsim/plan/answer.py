@@ -164,7 +164,7 @@ def page(
         raise BadInput("nothing to answer from: give a model, a search's run, or an offered load")
     if searched is not None and not searched.callers and slots is None:
         raise BadInput(
-            f"in {searched.run} no number of callers meets the targets: {searched.reason or searched.stopped}"
+            f"in {searched.run} no number of callers meets the targets for sure: {searched.reason or searched.stopped}"
         )
     settings = searched.settings if searched and searched.settings else memory.settings if memory else None
     found: list[Flag] = []

@@ -9,7 +9,7 @@ from rich.text import Text
 from ..plan.cost import Cost
 from ..plan.fact import Fact
 from ..plan.traffic import RARE, Talking, Traffic, unlikely
-from ..stats.erlang import or_more
+from ..stats.erlang import or_more, usual
 from .grid import grid
 from .words import exact, lasting, money, number, percent, plain, rare, several, whole
 
@@ -41,14 +41,23 @@ def answers(found: Traffic, cost: Cost | None) -> Iterator[str]:
     if found.talking is not None:
         talk = found.talking
         yield (
-            f"Of {several(found.slots, 'caller')} on the line {talk.full_usual:,} or fewer are served at the same "
-            f"time, for 95 % of the time; at the offered load {talk.offered_usual:,} or fewer."
+            f"Of {several(found.slots, 'caller')} on the line {_most(talk.full_usual)} are served at the same "
+            f"time, for 95 % of the time; at the offered load {_most(talk.offered_usual)}."
         )
+        if talk.measured:
+            yield (
+                f"In the run, with {several(talk.callers, 'caller')} on the line, {_most(usual(talk.measured))} were, "
+                f"where of callers who know nothing of each other {_most(usual(talk.expected))} would be."
+            )
     if cost is not None and cost.offered is not None:
         yield (
             f"A voice minute costs {money(cost.offered, cost.sign)} at the offered load, {money(cost.full, cost.sign)} "
             "with every slot taken."
         )
+
+
+def _most(number: int) -> str:
+    return f"{number:,} or fewer" if number else "none"
 
 
 def origin(figure: Fact) -> str:

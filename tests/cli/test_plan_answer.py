@@ -132,7 +132,10 @@ def test_a_search_that_found_nobody(search: Path) -> None:
     write(found(callers=0, high=0, slots=None, confirmed=None, reason="1 fails: TTFT p95 2 s of 0.8"), search)
     for more in ([], ["--price", "1/h"]):
         done = answer(str(search), *more)
-        assert str(done.exception) == "in found no number of callers meets the targets: 1 fails: TTFT p95 2 s of 0.8"
+        assert (
+            str(done.exception)
+            == "in found no number of callers meets the targets for sure: 1 fails: TTFT p95 2 s of 0.8"
+        )
 
 
 def test_folders_without_a_search(search: Path) -> None:

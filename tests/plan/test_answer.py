@@ -220,7 +220,7 @@ def test_how_many_slots_it_is_for() -> None:
 def test_nothing_to_answer_from() -> None:
     with pytest.raises(BadInput, match=r"^nothing to answer from: give a model, a search's run, or an offered load$"):
         page(None)
-    with pytest.raises(BadInput, match=r"^in twelve no number of callers meets the targets: 1 fails: TTFT$"):
+    with pytest.raises(BadInput, match=r"^in twelve no number of callers meets the targets for sure: 1 fails: TTFT$"):
         page(None, None, searched(callers=0, slots=0, reason="1 fails: TTFT"))
 
 

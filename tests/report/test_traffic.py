@@ -53,6 +53,9 @@ def test_what_was_measured_stands_beside_the_formula() -> None:
     assert rows[1][2:] == [f"{(1 - (1 - 1.7 / 12.4) ** 2) * 100:.1f}%", "30.0%"]
     assert rows[2][3] == "10.0%"
     assert rows[3][2:] == ["0%", "0%"]
+    said = " ".join(" ".join(of).split())
+    assert "In the run, with 2 callers on the line, 2 or fewer were, where of callers who know nothing" in said
+    assert "of each other 1 or fewer would be." in said  # two at once: 1.88 %
 
 
 @pytest.mark.parametrize(("calls", "slots"), [(180, 12), (3, 1), (60, 12), (30_000, 2_500), (0.5, 12)])
