@@ -31,11 +31,13 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 class Paced(msgspec.Struct, frozen=True, kw_only=True):
     """The answer held against callers with the pace of people. `needed`: replies that show the targets if all are
-    good, of so many `callers` in about `seconds`; `measured`: None where it was left out."""
+    good, of so many `callers` in about `seconds`; `time_scale`: how many times
+    faster than real their time runs; `measured`: None where it was left out."""
 
     callers: int
     needed: int
     seconds: float
+    time_scale: float = 1.0
     measured: Measured | None = None
 
 
@@ -47,8 +49,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     `slots` of a server that is not ours, the `most` that was asked for; or what broke it off: `errors`, `heat`, a slow
     `client`, a load that was `broken`; the last four are told in `stopped`, and what is above is then not known.
     reason: why one more than `high` fails. `confirmed`: the point at which `callers` held on a server with so many
-    slots, None where that was not measured or did not hold. `settings`: what run.json's scenario says of the server at
-    the answer. points: in the order of their measurement.
+    slots, None where that was not measured or did not hold. confidence: of the figures' intervals. embedded: the server
+    was the tiny one. points: in the order of their measurement.
     """
 
     callers: int
@@ -63,6 +65,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     slots: int | None = None
     confirmed: str | None = None
     paced: Paced | None = None
+    confidence: float
+    embedded: bool = False
     points: list[Measured] = []
 
 

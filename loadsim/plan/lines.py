@@ -21,7 +21,7 @@ def heading(group: str, targets: Sequence[Target], default: bool) -> Iterator[st
         ("callers", [target.title for target in targets]),
         ("", [target.bound for target in targets]),
     ):
-        yield _row([f"{first:>7}", f"{'n' if first else '':>8}"], cells, targets)
+        yield _row([f"{first:>7}", f"{'n' if first else '':>9}"], [f"{cell} " for cell in cells], targets).rstrip()
 
 
 def line(point: Measured, targets: Sequence[Target]) -> str:
@@ -32,7 +32,7 @@ def line(point: Measured, targets: Sequence[Target]) -> str:
     ]
     named = f"{point.count:>7}"
     also = f", {point.load}" if point.load != "together" else ""
-    return f"{_row([named, f'{n:>8}'], cells, targets)}  {SIGNS[point.verdict]}{also}"
+    return f"{_row([named, f'{n:>9}'], cells, targets)}  {SIGNS[point.verdict]}{also}"
 
 
 def before_paced(paced: Paced) -> str:
@@ -47,11 +47,13 @@ def answer(found: Found) -> Iterator[str]:
     """The answer, a sentence or two; then how far it may be trusted."""
     yield f"{_callers(found)} {_why(found)}".strip()
     if found.stopped:
-        yield f"The search stopped: {found.stopped}. What is above is not known."
+        yield f"The search stopped: {found.stopped}.{_open(found)}"
     if found.callers and not found.stopped:
         yield from _sure(found)
     if found.paced is not None and found.paced.measured is not None:
         yield _paced(found.paced.measured, found)
+    if found.embedded:
+        yield "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
 
 
 def why_fails(point: Measured, targets: Sequence[Target]) -> str:
@@ -84,11 +86,21 @@ def _callers(found: Found) -> str:
     return f"{low} {joint} {several(high, f'{found.group} caller')}{also}: nearer than the noise."
 
 
+def _open(found: Found) -> str:
+    """What is not known, of a search that stopped."""
+    first = found.callers + 1
+    if found.high is None:
+        return f" Whether {first} or more hold is not known."
+    if found.high < first:
+        return ""
+    return f" Whether {first}{f' to {found.high}' if found.high > first else ''} hold is not known."
+
+
 def _why(found: Found) -> str:
     """What stands in the way of more."""
     said = []
     targets = [parse(text) for text in found.targets]
-    if found.high is not None and found.high > found.callers:
+    if found.high is not None and found.high > found.callers and not found.stopped:
         near = next(
             (p for p in reversed(found.points) if p.count == found.callers + 1 and p.verdict == "unclear"), None
         )
@@ -123,7 +135,12 @@ def _sure(found: Found) -> Iterator[str]:
         yield f"Confirmed on a server with {several(slots, 'slot')} (-np {slots}) and no more."
     point = next((p for p in reversed(found.points) if p.point == found.confirmed), None)
     point = point or next((p for p in reversed(found.points) if p.count == found.callers and p.figures), None)
-    if point is None or found.paced is not None:
+    if point is None:
+        return
+    spare = (point.slots or 0) - found.callers - found.others
+    if slots is None and spare > 0:
+        yield f"The server has {several(spare, 'slot')} more, and is not ours to start again with fewer."
+    if found.paced is not None:
         return
     for figure, target in _pairs(point, [parse(text) for text in found.targets]):
         if target.counted and figure.shown is not None and figure.of and figure.shown > target.limit:
@@ -140,7 +157,9 @@ def _paced(point: Measured, found: Found) -> str:
     who = f"With the pace of people, over {several(point.replies, 'reply')}: {said}"
     if not point.figures:
         return f"With the pace of people: {point.why}."
-    return who + {"meets": "; it holds.", "misses": "; it fails.", "unclear": "; not clear yet."}[point.verdict]
+    unreal = found.paced.time_scale if found.paced is not None else 1.0
+    scale = f" This is not real load: time runs {unreal:g} times faster." if unreal > 1 else ""
+    return who + {"meets": "; it holds.", "misses": "; it fails.", "unclear": "; not clear yet."}[point.verdict] + scale
 
 
 def _counted(figure: Figure, target: Target) -> str:
@@ -162,5 +181,5 @@ def _pairs(point: Measured, targets: Sequence[Target]) -> list[tuple[Figure, Tar
 
 def _row(first: Sequence[str], cells: Sequence[str], targets: Sequence[Target]) -> str:
     """A line whose columns are as wide as the targets' names; the last character of a cell is its mark's."""
-    widths = [max(len(target.title), len(target.bound), 11) for target in targets]
+    widths = [max(len(target.title), len(target.bound), 10) + 1 for target in targets]
     return "".join([*first, *(f"{cell:>{GAP + width}}" for cell, width in zip(cells, widths, strict=True))])

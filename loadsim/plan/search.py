@@ -19,8 +19,8 @@ from .kept import Kept
 from .lines import why_fails
 from .slo import Sample, Target, sample
 from .steps import edges, next_count
-from .variant import Sets, at_once, grows, others, paced, put, searched, sets_at
-from .verdict import LEAST, Figure, Verdict, judge, judge_replies, needed, overall
+from .variant import Sets, at_once, embedded, grows, others, paced, put, searched, sets_at
+from .verdict import LEAST, Figure, Verdict, confidence, judge, judge_replies, needed, overall
 from .watch import Watch
 
 MARGIN = 1.2  # more replies than are needed: some callers are in mid-turn when the time is over
@@ -173,11 +173,13 @@ class Search:
         wish, name = self._wish, calls(self._base.callers[self._group], self._base)[0]
         replies = needed(wish.targets)
         sets, seconds = paced(wish.scenario, self._group, self._means.recordings[name], count, round(replies * MARGIN))
-        self._say(Paced(callers=count, needed=replies, seconds=seconds))
+        scale = wish.scenario.pace.time_scale
+        told = Paced(callers=count, needed=replies, seconds=seconds, time_scale=scale)
+        self._say(told)
         slots = count + self._others if self._grows else None
         sets = sets_at(self._base, self._group, count, slots) | sets
         found = await self._measure(f"{count} {self._group}, paced", count, slots, sets, load="paced")
-        return Paced(callers=count, needed=replies, seconds=seconds, measured=found)
+        return msgspec.structs.replace(told, measured=found)
 
     async def _measure(self, label: str, count: int, slots: int | None, sets: Sets, load: Any = "together") -> Measured:
         """One load point; `self._stopped` says afterwards if the search cannot go on with it."""
@@ -280,6 +282,7 @@ class Search:
     def _found(self, callers: int, most: int, end: Limit, confirmed: Measured | None, held: Paced | None) -> Found:
         high = edges(self._known).high
         failed = next((point for point in reversed(self._points) if high is not None and point.count == high + 1), None)
+        stopped = None if self._stopped is None else self._stopped[1]
         if self._stopped is not None:
             limit: Limit = self._stopped[0]
         elif high is None:
@@ -295,10 +298,12 @@ class Search:
             targets=[target.text for target in self._wish.targets],
             default=self._wish.default,
             limit=limit,
-            reason=None if failed is None else why_fails(failed, self._wish.targets),
-            stopped=None if self._stopped is None else self._stopped[1],
+            reason=None if failed is None or failed.why == (stopped or "") else why_fails(failed, self._wish.targets),
+            stopped=stopped,
             slots=None if confirmed is None else confirmed.slots,
             confirmed=None if confirmed is None else confirmed.point,
             paced=held,
+            confidence=confidence(self._wish.repeats),
+            embedded=embedded(self._base),
             points=self._points,
         )
