@@ -52,11 +52,6 @@ _UNITS = {"mib": 1 << 20, "gib": 1 << 30, "mb": 10**6, "gb": 10**9}
 SIZE = "a size such as 24GiB"
 
 
-def names() -> tuple[str, ...]:
-    """The cards that are known by name."""
-    return tuple(_CARDS)
-
-
 def card(asked: str) -> Card:
     """The card of that name or size, or with `here` the first of this machine. Raises BadInput."""
     if asked == HERE:

@@ -4,7 +4,7 @@ Not in it are compute buffers and what driver and runtime hold: they depend on b
 tells. A card's `reserve` keeps room for them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -185,9 +185,11 @@ def _slots(kept: Shape, settings: ServerSettings, slots: int, swa_full: bool, pe
     )
 
 
-def _per_token(layers: Iterable[Heads], name: str, settings: ServerSettings) -> int:
+def _per_token(layers: Sequence[Heads], name: str, settings: ServerSettings) -> int:
     """Bytes that a token takes in these layers."""
     types = settings.cache_type_k, settings.cache_type_v
+    if types[0] != types[1] and any(not heads.value for heads in layers):
+        raise BadInput(f"{name}: one vector is key and value here, of one cache type; not {types[0]} and {types[1]}")
 
     def row(heads: Heads) -> int:
         total = 0

@@ -186,14 +186,82 @@ def gemma4(path: Path) -> Path:
     return write_model(path, "gemma4", keys, _layers(layers) | {"rope_freqs.weight": (64,)})
 
 
-def mamba2(path: Path) -> Path:
-    """Four layers of state only."""
-    inner, state, groups, conv, heads = 256, 64, 2, 4, 4
-    channels = inner + 2 * groups * state
-    keys: Keys = {**_BASE, "block_count": 4, "ssm.conv_kernel": conv, "ssm.inner_size": inner, "ssm.state_size": state}
+def gemma2(path: Path) -> Path:
+    """Four layers, every second with a window whose length the file does not tell."""
+    keys: Keys = {**_BASE, "block_count": 4, "attention.head_count": 2, "attention.head_count_kv": 1}
+    keys |= {"feed_forward_length": 96, "attention.key_length": 32, "attention.value_length": 32}
+    keys |= {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0}
+    norms = {"post_attention_norm": (WIDTH,), "post_ffw_norm": (WIDTH,)}
+    return write_model(path, "gemma2", keys, _layers([{**_attention(2, 1, 32), **norms, **_FEED}] * 4))
+
+
+def cohere2(path: Path) -> Path:
+    """Eight layers, every fourth without a window."""
+    keys: Keys = {**_BASE, "block_count": 8, "attention.head_count": 2, "attention.head_count_kv": 1}
+    keys |= {"feed_forward_length": 96, "attention.key_length": 32, "attention.value_length": 32}
+    keys |= {"attention.layer_norm_epsilon": 1e-5, "logit_scale": 1.0, "attention.sliding_window": 512}
+    keys |= {"rope.dimension_count": 32}
+    feed = {name: shape for name, shape in _FEED.items() if name != "ffn_norm"}
+    return write_model(path, "cohere2", keys, _layers([{**_attention(2, 1, 32), **feed}] * 8))
+
+
+def gpt_oss(path: Path) -> Path:
+    """Four layers with experts, every second with a window."""
+    keys: Keys = {**_BASE, "block_count": 4, "attention.head_count": 2, "attention.head_count_kv": 1}
+    keys |= {"feed_forward_length": 96, "attention.key_length": 32, "attention.value_length": 32}
+    keys |= {"attention.sliding_window": 128, "expert_count": 2, "expert_used_count": 1}
+    keys |= {"expert_feed_forward_length": 96, "rope.dimension_count": 32}
+    layer = {**_attention(2, 1, 32), "post_attention_norm": (WIDTH,), "attn_sinks.weight": (2,)}
+    layer |= {"attn_q.bias": (64,), "attn_k.bias": (32,), "attn_v.bias": (32,), "attn_output.bias": (WIDTH,)}
+    layer |= {"ffn_gate_inp": (WIDTH, 2), "ffn_gate_inp.bias": (2,), "ffn_gate_exps.bias": (96, 2)}
+    layer |= {"ffn_gate_exps": (WIDTH, 96, 2), "ffn_up_exps": (WIDTH, 96, 2), "ffn_down_exps": (96, WIDTH, 2)}
+    layer |= {"ffn_up_exps.bias": (96, 2), "ffn_down_exps.bias": (WIDTH, 2)}
+    return write_model(path, "gpt-oss", keys, _layers([layer] * 4) | {"output.weight": (WIDTH, TOKENS)})
+
+
+def granitehybrid(path: Path) -> Path:
+    """Four layers: one attends, the others keep a state."""
+    inner, state, groups, conv, heads = 128, 32, 1, 4, 4
+    keys: Keys = {**_BASE, "block_count": 4, "attention.head_count": 2, "attention.head_count_kv": [0, 1, 0, 0]}
+    keys |= {"feed_forward_length": 96, "rope.dimension_count": 32}
+    keys |= {"ssm.conv_kernel": conv, "ssm.inner_size": inner, "ssm.state_size": state}
     keys |= {"ssm.time_step_rank": heads, "ssm.group_count": groups}
+    recurrent = {"attn_norm": (WIDTH,), **_mamba2(inner, state, groups, conv, heads), **_FEED}
+    attention = {**_attention(2, 1, 32), **_FEED}
+    return write_model(path, "granitehybrid", keys, _layers([recurrent, attention, recurrent, recurrent]))
+
+
+def deepseek2(path: Path) -> Path:
+    """Three layers of latent attention: one vector of 64 and 32 numbers per token."""
+    rank, rope, nope, value, heads = 64, 32, 32, 32, 2
+    keys: Keys = {**_BASE, "block_count": 3, "attention.head_count": heads, "attention.head_count_kv": 1}
+    keys |= {"feed_forward_length": 96, "attention.key_length": rank + rope, "attention.value_length": rank}
+    keys |= {"attention.key_length_mla": nope + rope, "attention.value_length_mla": value, "rope.dimension_count": rope}
+    keys |= {
+        "attention.kv_lora_rank": rank,
+        "attention.q_lora_rank": 32,
+        "leading_dense_block_count": 3,
+        "expert_feed_forward_length": 96,
+    }
+    keys |= {"expert_count": 2, "expert_used_count": 1, "expert_shared_count": 1, "vocab_size": TOKENS}
     layer = {
         "attn_norm": (WIDTH,),
+        "attn_q_a": (WIDTH, 32),
+        "attn_q_a_norm": (32,),
+        "attn_q_b": (32, heads * (nope + rope)),
+        "attn_kv_a_mqa": (WIDTH, rank + rope),
+        "attn_kv_a_norm": (rank,),
+        "attn_k_b": (nope, rank, heads),
+        "attn_v_b": (rank, value, heads),
+        "attn_output": (heads * value, WIDTH),
+        **_FEED,
+    }
+    return write_model(path, "deepseek2", keys, _layers([layer] * 3) | {"output.weight": (WIDTH, TOKENS)})
+
+
+def _mamba2(inner: int, state: int, groups: int, conv: int, heads: int) -> dict[str, tuple[int, ...]]:
+    channels = inner + 2 * groups * state
+    return {
         "ssm_in": (WIDTH, inner + channels + heads),
         "ssm_conv1d": (conv, channels),
         "ssm_conv1d.bias": (channels,),
@@ -203,29 +271,25 @@ def mamba2(path: Path) -> Path:
         "ssm_norm": (inner // groups, groups),
         "ssm_out": (inner, WIDTH),
     }
+
+
+def mamba2(path: Path) -> Path:
+    """Four layers of state only."""
+    inner, state, groups, conv, heads = 256, 64, 2, 4, 4
+    keys: Keys = {**_BASE, "block_count": 4, "ssm.conv_kernel": conv, "ssm.inner_size": inner, "ssm.state_size": state}
+    keys |= {"ssm.time_step_rank": heads, "ssm.group_count": groups}
+    layer = {"attn_norm": (WIDTH,), **_mamba2(inner, state, groups, conv, heads)}
     return write_model(path, "mamba2", keys, _layers([layer] * 4))
 
 
 def falcon_h1(path: Path) -> Path:
     """Three layers with keys, values and a state in each."""
     inner, state, groups, conv, heads = 128, 32, 1, 4, 4
-    channels = inner + 2 * groups * state
     keys: Keys = {**_BASE, "block_count": 3, "attention.head_count": 4, "attention.head_count_kv": 2}
     keys |= {"feed_forward_length": 96, "attention.key_length": 32, "attention.value_length": 32}
     keys |= {"ssm.conv_kernel": conv, "ssm.inner_size": inner, "ssm.state_size": state, "rope.dimension_count": 32}
     keys |= {"ssm.time_step_rank": heads, "ssm.group_count": groups}
-    layer = {
-        **_attention(4, 2, 32),
-        "ssm_in": (WIDTH, inner + channels + heads),
-        "ssm_conv1d": (conv, channels),
-        "ssm_conv1d.bias": (channels,),
-        "ssm_dt.bias": (heads,),
-        "ssm_a": (1, heads),
-        "ssm_d": (1, heads),
-        "ssm_norm": (inner // groups, groups),
-        "ssm_out": (inner, WIDTH),
-        **_FEED,
-    }
+    layer = {**_attention(4, 2, 32), **_mamba2(inner, state, groups, conv, heads), **_FEED}
     shapes = _layers([layer] * 3)
     return write_model(
         path, "falcon-h1", keys, {name.replace("ffn_norm.weight", "ffn_norm"): shapes[name] for name in shapes}
