@@ -40,7 +40,7 @@ def from_search(found: Found, run: Run) -> Searched:
     said = setting(run, point.point if point else "")
     launch = said.get("server.launch")
     ours = said.embedded or launch is not None
-    held = found.paced.measured if found.paced else None
+    held = real_pace(found)
     return Searched(
         run=run.path.resolve().name,
         callers=found.callers,
@@ -61,6 +61,11 @@ def from_search(found: Found, run: Run) -> Searched:
         paced=held.verdict if held else None,
         embedded=said.embedded,
     )
+
+
+def real_pace(found: Found) -> Measured | None:
+    """The callers with the pace of people, if there were any, and their time did not run faster than people's."""
+    return found.paced.measured if found.paced is not None and found.paced.time_scale == 1 else None
 
 
 def _point(found: Found) -> Measured | None:

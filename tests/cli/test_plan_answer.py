@@ -1,6 +1,8 @@
 """`loadsim plan answer` as a command."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -144,3 +146,20 @@ def test_folders_without_a_search(search: Path) -> None:
     assert str(answer(str(search)).exception).startswith(f"cannot read {search / 'plan.json'}: ")
     assert "those of SEARCH" in str(answer(str(search), "--set", "ubatch=512").exception)
     assert "those of SEARCH" in str(answer(str(search), "--context", "512").exception)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_from_a_search_on_the_embedded_server_to_the_page(tmp_path: Path) -> None:
+    """Nobody waits for a minute, so that two callers hold for sure, and no more are tried."""
+    found_at = tmp_path / "search"
+    targets = ["--slo", "ttft p95 <= 60 s", "--together-only", "--most", "2", "--repeats", "3"]
+    command = [sys.executable, "-m", "loadsim", "plan", "callers", "twelve_callers", *targets, "--out", str(found_at)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    page = json.loads(answer(str(found_at), "--format", "json").output)
+    assert page["slots"] == 2, done.stdout
+    assert "-np 2 -c 65536 -b 2048 -ub 2048" in " ".join(page["command"])
+    assert page["pin"]["needed"] is True
+    assert page["headroom"][0]["name"] == "ttft p95 <= 60 s"
+    assert page["headroom"][0]["fact"]["value"] > 0.5
+    assert any("tiny model" in line for line in page["cautions"])

@@ -87,7 +87,7 @@ SETS = {"server.slots": 12, "server.context": 786432}
 def found(**fields: Any) -> Found:
     plain: dict[str, Any] = {
         "callers": 12, "high": 12, "group": "warm", "others": 0, "targets": [], "default": False, "limit": "target",
-        "reason": "13 fails: slowest decode 1.2 x voice of 1.5", "slots": 12, "confirmed": "12 warm",
+        "reason": "13 fails: slowest decode 1.2 x voice of 1.5", "slots": 12, "confirmed": "12 warm", "confidence": 0.95,
         "points": [TWELVE_HOLD, THIRTEEN_FAIL],
     }  # fmt: skip
     return Found(**plain | fields)
@@ -135,5 +135,7 @@ def test_callers_with_the_pace_of_people() -> None:
     told = from_search(found(confirmed=None, paced=held, points=[TWELVE_HOLD, paced]), run_of())
     assert told.paced == "misses"
     assert told.targets[0].value == "600 ms"  # the targets' figures are of those who talk at once
+    hurried = replace(held, time_scale=10.0)
+    assert from_search(found(paced=hurried), run_of()).paced is None  # no real load
     left_out = replace(held, measured=None)
     assert from_search(found(paced=left_out), run_of()).paced is None

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ...plan import cards, found
 from ...plan.answer import Page, Searched, page, slots_for
-from ...plan.inputs import from_header, from_search
+from ...plan.inputs import from_header, from_search, real_pace
 from ...plan.memory import MOST_SLOTS
 from ...plan.memory import plan as planned
 from ...plan.source import read as read_header
@@ -79,8 +79,8 @@ def _searched(folder: Path, asked: Load) -> tuple[Searched, Load]:
         raise BadInput(f"{folder} holds no search: it has no {found.FILE}; loadsim plan callers makes one") from None
     except (OSError, msgspec.DecodeError) as error:
         raise BadInput(f"cannot read {folder / found.FILE}: {error}") from None
-    if asked.calls and asked.run is None and done.paced is not None and done.paced.measured is not None:
-        asked = msgspec.structs.replace(asked, run=folder, point=done.paced.measured.point)
+    if asked.calls and asked.run is None and (pace := real_pace(done)) is not None:
+        asked = msgspec.structs.replace(asked, run=folder, point=pace.point)
     return from_search(done, read(folder)), asked
 
 
