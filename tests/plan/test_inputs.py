@@ -87,8 +87,8 @@ SETS = {"server.slots": 12, "server.context": 786432}
 def found(**fields: Any) -> Found:
     plain: dict[str, Any] = {
         "callers": 12, "high": 12, "group": "warm", "others": 0, "targets": [], "default": False, "limit": "target",
-        "reason": "13 fails: slowest decode 1.2 x voice of 1.5", "slots": 12, "confirmed": "12 warm", "confidence": 0.95,
-        "points": [TWELVE_HOLD, THIRTEEN_FAIL],
+        "reason": "13 fails: slowest decode 1.2 x voice of 1.5", "slots": 12, "confirmed": "12 warm",
+        "points": [TWELVE_HOLD, THIRTEEN_FAIL], "confidence": 0.95,
     }  # fmt: skip
     return Found(**plain | fields)
 
