@@ -319,6 +319,8 @@ def _cautions(
     if searched is not None:
         if searched.embedded:
             yield "measured with a tiny model on a CPU: it shows that the parts work, not what a card does"
+        if searched.settings is None:
+            yield "measured on a server that does not tell its flags: those beside -np and -c were not measured"
         if slots > searched.slots:
             yield f"{slots} slots were given; {searched.callers} callers were measured to meet every target"
         if searched.launch is not None and IDLE not in searched.launch:

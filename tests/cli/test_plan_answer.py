@@ -122,6 +122,15 @@ def test_a_search_says_how_many_and_on_what(search: Path, model: str) -> None:
     assert slot["more"] == "of 65,536 tokens"  # the run's own, and not the default's
 
 
+def test_a_search_on_anothers_server_tells_the_room_of_a_slot(search: Path, model: str) -> None:
+    facts = json.loads((search / "run.json").read_text()) | {"server": {"embedded": False, "context": 16384}}
+    (search / "run.json").write_bytes(msgspec.json.encode(facts))
+    done = json.loads(answer(str(search), "--model", model, "--format", "json").output)
+    assert "-np 12 -c 196608" in " ".join(done["command"])
+    slot = next(line for line in done["figures"]["memory"] if line["name"] == "a slot")
+    assert slot["more"] == "of 16,384 tokens"
+
+
 def test_a_search_with_paced_callers_tells_their_times(search: Path) -> None:
     paced = msgspec.structs.replace(measured(12, "meets", load="paced"), point="12 warm, paced")
     write(found(paced=Paced(callers=12, needed=300, seconds=9.0, measured=paced)), search)

@@ -97,6 +97,8 @@ def test_anothers_server_tells_no_flags_but_a_slots_context() -> None:
     found = page((12, "x"), None, searched(settings=None, context=32768))
     assert command(found) == "llama-server -m model.gguf -ngl 99 -np 12 -c 393216"
     assert command(page((12, "x"), None, searched(settings=None))).endswith("-ngl 99 -np 12")
+    assert any("does not tell its flags" in said for said in found.cautions)
+    assert not any("does not tell its flags" in said for said in page((12, "x"), None, searched()).cautions)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def answer(
         raise BadInput("--set, --context: the server's settings are those of SEARCH; give the one or the other")
     asked = Load(**flags)
     searched, asked = _searched(search, asked) if search else (None, asked)
-    settings = (searched and searched.settings) or _settings(sets, context or 32768)
+    told = searched.context if searched else None
+    settings = (searched and searched.settings) or _settings(sets, context or told or 32768)
     header = run(read_header(model)) if model else None
     chosen_card, kept = cards.card(card) if card else None, _size(reserve)
     fit = planned(header, settings, chosen_card, kept).fit if header else None
