@@ -32,7 +32,8 @@ def line(point: Measured, targets: Sequence[Target]) -> str:
     ]
     named = f"{point.count:>7}"
     also = f", {point.load}" if point.load != "together" else ""
-    return f"{_row([named, f'{n:>9}'], cells, targets)}  {SIGNS[point.verdict]}{also}"
+    sign = "stopped" if point.why and point.verdict == "unclear" else SIGNS[point.verdict]
+    return f"{_row([named, f'{n:>9}'], cells, targets)}  {sign}{also}"
 
 
 def before_paced(paced: Paced) -> str:
@@ -45,7 +46,8 @@ def before_paced(paced: Paced) -> str:
 
 def answer(found: Found) -> Iterator[str]:
     """The answer, a sentence or two; then how far it may be trusted."""
-    yield f"{_callers(found)} {_why(found)}".strip()
+    if said := f"{_callers(found)} {_why(found)}".strip():
+        yield said
     if found.stopped:
         yield f"The search stopped: {found.stopped}.{_open(found)}"
     if found.callers and not found.stopped:
@@ -79,7 +81,7 @@ def _callers(found: Found) -> str:
     if found.stopped or high is None or high <= low:
         if not low:
             return "" if found.stopped else "Even one caller misses:"
-        at_least = "At least " if found.stopped or high is None else ""
+        at_least = "" if high == low else "At least "
         verb = "meets" if low == 1 else "meet"
         return f"{at_least}{several(low, f'{found.group} caller')}{also} {verb} every target."
     joint = "or" if high == low + 1 else "to"

@@ -130,13 +130,14 @@ class Search:
 
     async def _most(self) -> tuple[int, Limit]:
         """How many callers can be measured at all, and what ends it there."""
-        most, end = self._wish.most, "most"
+        most = self._wish.most
+        end: Limit = "most"
         if not self._grows:
             stay = await self._on(put(self._base, sets_at(self._base, self._group, 1, None)))
             slots = stay.served.info.slots
             if slots is not None and slots - self._others < most:
                 most, end = max(slots - self._others, 1), "slots"
-        return most, end  # type: ignore[return-value]
+        return most, end
 
     def _slots(self, count: int) -> int | None:
         """How many slots the server is to have for so many callers: as it is, while that is enough."""
@@ -225,7 +226,7 @@ class Search:
         )
         if self._stopped is not None:
             limit, why = self._stopped
-            verdict = "misses" if limit == "errors" else found.verdict
+            verdict: Verdict = "misses" if limit == "errors" else "unclear"
             found = msgspec.structs.replace(found, verdict=verdict, why=why)
         return self._tell(found)
 
@@ -253,7 +254,7 @@ class Search:
     # -- what is made of them
 
     def _figures(self, label: str, load: str) -> list[Figure]:
-        """The targets' figures at a point so far. Raises BadInput, RunStopped where one cannot be told."""
+        """The targets' figures at a point so far. Raises RunStopped where one cannot be told."""
         rows = self._recorder.measured[label]
         voice = self._watch.voice(self._base)
         found: list[Figure] = []

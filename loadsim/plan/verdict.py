@@ -14,7 +14,7 @@ Verdict = Literal["meets", "misses", "unclear"]
 
 LEAST = 3  # repeats before anything is decided: two that are alike by chance look sure
 ERROR = 0.05  # that a verdict is wrong, over all looks at a point
-ONE_LOOK = 1 - 2 * ERROR  # of both sides; a target has one
+ONE_LOOK = 1 - 2 * ERROR
 CLEAN = 300  # replies without a hit that are asked for where none at all is allowed
 
 
@@ -36,12 +36,13 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def confidence(repeats: int) -> float:
-    """Of one look, so that all looks at a point of so many `repeats` at the most are wrong in 5 % at the most.
+    """Of the interval at one look, so that all looks at a point of so many `repeats` are wrong in 5 % at the most.
 
     After each repeat it is looked whether the verdict is clear; who looks often enough at intervals of 95 % finds one
-    that is wrong. The error is shared equally by the looks (Bonferroni).
+    that is wrong. The error is shared equally by the looks (Bonferroni), and is of one side: what meets its target can
+    only be wrong as a miss, and the other way round.
     """
-    return 1 - ERROR / max(repeats - LEAST + 1, 1)
+    return 1 - 2 * ERROR / max(repeats - LEAST + 1, 1)
 
 
 def judge(target: Target, samples: Sequence[Sample], repeats: int) -> Figure:

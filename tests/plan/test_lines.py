@@ -77,13 +77,14 @@ def test_the_first_sentence(told: Found, said: str) -> None:
         (4, None, ["At least 4 warm callers meet every target.", "Whether 5 or more hold is not known."]),
         (4, 7, ["At least 4 warm callers meet every target.", "Whether 5 to 7 hold is not known."]),
         (4, 5, ["At least 4 warm callers meet every target.", "Whether 5 hold is not known."]),
-        (4, 4, ["At least 4 warm callers meet every target.", ""]),
-        (0, None, ["", "Whether 1 or more hold is not known."]),
+        (4, 4, ["4 warm callers meet every target.", ""]),
+        (0, None, ["Whether 1 or more hold is not known."]),
     ],
 )
 def test_a_search_that_stopped_says_what_is_not_known(callers: int, high: int | None, said: list[str]) -> None:
-    first, second = answer(found(callers, high, "heat", stopped="it was hot"))
-    assert [first, second.removeprefix("The search stopped: it was hot.").strip()] == said
+    told = list(answer(found(callers, high, "heat", stopped="it was hot")))
+    assert told[-1].startswith("The search stopped: it was hot.")
+    assert [*told[:-1], told[-1].removeprefix("The search stopped: it was hot.").strip()] == said
 
 
 def test_a_server_that_is_there_is_not_started_again_with_fewer_slots() -> None:
@@ -121,6 +122,7 @@ def test_a_line_per_load_point() -> None:
     lines = [*heading("warm", TARGETS, True), line(point(8, 0.551, "meets", 3), TARGETS)]
     lines += [line(point(16, 1.102, "misses", 3), TARGETS), line(point(12, 0.806, "unclear", 12), TARGETS)]
     lines += [line(point(32, 0, "misses", figures=[], repeats=0, why="no room"), TARGETS)]
+    lines += [line(point(12, 0.7, "unclear", 3, why="it was hot"), TARGETS)]
     assert "\n".join(lines) == (
         "The most warm callers who, all talking at once, have ttft p95 <= 800 ms, underruns < 1 % (default):\n"
         "\n"
@@ -129,7 +131,8 @@ def test_a_line_per_load_point() -> None:
         "      8    3 x 8      551 ms      0 of 24   holds\n"
         "     16   3 x 16    1,102 ms!     0 of 48   fails\n"
         "     12  12 x 12      806 ms?    0 of 144   unclear\n"
-        "     32        -           -            -   fails"
+        "     32        -           -            -   fails\n"
+        "     12   3 x 12      700 ms?     0 of 36   stopped"
     )
 
 

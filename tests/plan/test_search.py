@@ -194,6 +194,7 @@ def test_heat_stops_the_search(tmp_path: Path) -> None:
         "heat suspected: around 4 warm one caller decodes 66.7 tokens/s at best, 33.3 % less"
     )
     assert (found.callers, found.high) == (2, None)  # what the hot card did is no verdict
+    assert [point.verdict for point in found.points] == ["meets", "meets", "unclear"]
 
 
 def test_a_slow_client_stops_the_search(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_the_search_ends_at_the_most() -> None:
 def test_a_number_that_holds_above_an_unclear_one_settles_it() -> None:
     assert edges({4: "meets", 6: "unclear", 8: "meets", 9: "misses"}) == Edges(8, 8)
     assert next_count({4: "meets", 6: "unclear", 8: "meets", 9: "misses"}, 99) is None
+    assert edges({4: "meets", 6: "misses", 8: "meets", 9: "misses"}) == Edges(8, 8)
 
 
 @given(capacity=st.integers(0, 300), most=st.integers(1, 300))

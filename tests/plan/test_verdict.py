@@ -25,8 +25,8 @@ def test_an_interval_on_one_side_of_the_limit_decides() -> None:
     near = judge(TTFT, samples(0.75, 0.85, 0.79, 0.81), 12)
     assert near.verdict == "unclear"
     assert near.value == pytest.approx(0.8)
-    # Ten looks at 5 % in all: t of 3 degrees of freedom at 99.75 % is 7.4533.
-    assert near.high == pytest.approx(0.8 + 7.4533 * math.sqrt(0.0052 / 3) / 2, rel=1e-4)
+    # Ten looks at 5 % in all: t of 3 degrees of freedom at 99.5 % is 5.8409.
+    assert near.high == pytest.approx(0.8 + 5.8409 * math.sqrt(0.0052 / 3) / 2, rel=1e-4)
 
 
 def test_two_repeats_decide_nothing() -> None:
@@ -36,8 +36,8 @@ def test_two_repeats_decide_nothing() -> None:
 
 
 def test_every_look_is_surer_the_more_there_are() -> None:
-    assert confidence(12) == pytest.approx(0.995)
-    assert confidence(3) == pytest.approx(0.95)
+    assert confidence(12) == pytest.approx(0.99)
+    assert confidence(3) == pytest.approx(0.9)
 
 
 def test_counted_replies_have_the_wider_interval() -> None:
