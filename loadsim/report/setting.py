@@ -72,13 +72,19 @@ class Setting(msgspec.Struct, frozen=True):
 def setting(run: Run, point: str) -> Setting:
     """The scenario at a load point."""
     scenario = run.facts.get("scenario") or {}
-    sweep = scenario.get("sweep") or {}
-    # A run lists its points in the scenario's order, however it measured them.
-    combined = combine(sweep.values(), scenario.get("sweep_by"))
-    values = dict(zip(run.facts.get("points") or {}, combined, strict=False)).get(point, ())
-    for key, value in zip(sweep, values, strict=False):
+    told = (run.facts.get("points") or {}).get(point, {}).get("sets")
+    for key, value in (_recombined(run, point) if told is None else told).items():
         scenario = _put(scenario, key.split("."), value)
     return Setting(scenario, bool(run.facts.get("server", {}).get("embedded")))
+
+
+def _recombined(run: Run, point: str) -> dict[str, Any]:
+    """What a point sets, of a run of old, which does not tell it but lists its points in the scenario's order."""
+    scenario = run.facts.get("scenario") or {}
+    sweep = scenario.get("sweep") or {}
+    combined = combine(sweep.values(), scenario.get("sweep_by"))
+    values = dict(zip(run.facts.get("points") or {}, combined, strict=False)).get(point, ())
+    return dict(zip(sweep, values, strict=False))
 
 
 def _put(tree: Any, keys: list[str], value: Any) -> Any:

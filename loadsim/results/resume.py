@@ -54,6 +54,10 @@ def broken_off(path: Path) -> dict[str, Any]:
     facts = read_facts(path)
     if facts.get("ended") == "complete":
         raise BadInput(f"{path}: the run is complete; there is nothing to go on with")
+    if "plan" in facts:
+        raise BadInput(
+            f"{path}: a search is not gone on with, since its load points follow from each other; begin anew"
+        )
     if any(facts.get(key) is None for key in ("scenario", "id", "started")):
         raise BadInput(f"{path}: the run broke off before it began; start it anew")
     return facts

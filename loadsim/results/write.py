@@ -5,7 +5,7 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -132,14 +132,16 @@ class Recorder:
         """What no other run has, nor this one before it was resumed."""
         return f"{self.id}-{self.resumed}" if self.resumed else self.id
 
-    def begin(self, scenario: dict[str, Any], points: Iterable[str]) -> None:
-        """Put the scenario into run.json, and its load points in their order, measured or not."""
+    def begin(self, scenario: dict[str, Any], points: Mapping[str, dict[str, Any]]) -> None:
+        """Put the scenario into run.json, and its load points in their order, measured or not, with what each sets."""
         known = self._facts.get("points", {})
-        self.describe(scenario=scenario, points={point: known.get(point, {}) for point in points})
+        told = {point: known.get(point, {}) | {"sets": sets} for point, sets in points.items()}
+        self.describe(scenario=scenario, points=told)
 
     def describe_point(self, point: str, **facts: Any) -> None:
-        """Put facts about a load point into run.json."""
-        self.describe(points=self._facts.get("points", {}) | {point: facts})
+        """Put facts about a load point into run.json, beside those that are there."""
+        known = self._facts.get("points", {})
+        self.describe(points=known | {point: known.get(point, {}) | facts})
 
     def describe(self, **facts: Any) -> None:
         """Put facts into run.json, each under its name; a later one of the same name takes its place."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from loadsim.cli.scenario import _take_away
+from loadsim.cli.scenario import began
 from loadsim.results.read import read
 from loadsim.results.write import Recorder
 from loadsim.types import RunStopped, Unwritable
@@ -49,7 +49,7 @@ def test_a_run_json_that_grows_past_its_room_is_left_whole(tmp_path: Path, monke
 def test_only_the_runs_own_files_are_taken_away(tmp_path: Path) -> None:
     for name in ("run.json", "events.jsonl", "histograms.hlog", "notes.txt"):
         (tmp_path / name).touch()
-    _take_away(tmp_path, made=True)
+    assert not began(tmp_path, made=True)
     assert [each.name for each in tmp_path.iterdir()] == ["notes.txt"]
 
 

@@ -172,6 +172,7 @@ def test_a_random_order_is_measured_so_and_listed_as_the_file_has_it(tmp_path: P
     assert sorted(begun(found)) == listed
     assert list(found.facts["points"]) == listed
     assert [point.name for point in points(found)] == listed
+    assert [point["sets"] for point in found.facts["points"].values()] == [{"request.top_k": k} for k in (1, 2, 3, 4)]
     assert [point.setting.get("request.top_k") for point in points(found)] == [1, 2, 3, 4]
     again, _ = measured(tmp_path / "again", scenario)
     assert begun(again) == begun(found)

@@ -5,7 +5,7 @@ import pytest
 
 from loadsim.scenario.load import load
 from loadsim.scenario.model import BargeIn, Group, Pace, ReplyLength, Scenario
-from loadsim.scenario.sweep import in_order, points
+from loadsim.scenario.sweep import in_order, points, values
 from loadsim.scenario.units import Duration, Start, VoiceRate
 from loadsim.types import BadInput
 
@@ -261,3 +261,16 @@ def test_a_scenario_made_in_code_is_checked_too() -> None:
         "scenario: sweep: callers.warm.turns: "
         "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got 'first'"
     )
+
+
+def test_each_points_values_are_told_by_its_label() -> None:
+    assert values(scenario()) == {"2 warm + 1 cold": {}}
+    swept = scenario("sweep: {callers.warm.count: [1, 2], reply: [recorded, {free: 120}]}")
+    assert list(values(swept).items()) == [
+        ("count=1, reply=recorded", {"callers.warm.count": 1, "reply": "recorded"}),
+        ("count=1, reply={free: 120}", {"callers.warm.count": 1, "reply": {"free": 120}}),
+        ("count=2, reply=recorded", {"callers.warm.count": 2, "reply": "recorded"}),
+        ("count=2, reply={free: 120}", {"callers.warm.count": 2, "reply": {"free": 120}}),
+    ]
+    zipped = scenario("sweep_by: zip\nsweep: {request.top_k: [1, 2], request.top_p: [0.5, 0.5]}")
+    assert list(values(zipped).values()) == [{"request.top_k": k, "request.top_p": 0.5} for k in (1, 2)]
