@@ -14,6 +14,7 @@ from ..scenario.model import Scenario
 from ..scenario.sweep import Points, in_order, points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
+from ..telemetry.logs import logs
 from ..types import BadInput, RequestRow, RunStopped
 from .point import Bench, Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
@@ -52,36 +53,40 @@ async def run(
             recorder.event("failed", point=label, why=why)
 
     try:
-        while left:
-            stay = _stay(left)
-            async with contextlib.AsyncExitStack() as stack:
-                try:
-                    served = await stack.enter_async_context(serving(stay[0][1], recorder.path, progress, key))
-                    plans = await _prepare(served, stay, recordings, recorder, progress)
-                except (BadInput, RunStopped) as error:
-                    left = left[len(stay) :]
-                    fail([label for label, _ in stay], error, str(error))
-                    continue
-                recorder.event("server", points=[label for label, _ in stay], **served.event(origin))
-                bench = _bench(served, recorder, progress, origin, lag)
-                measured = [
-                    Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans
-                ]
-                while measured:
-                    begun = True
-                    _expect(progress, measured, len(left) - len(measured))
-                    point, _ = measured.pop(0), left.pop(0)
+        async with logs(scenario.telemetry, scenario.server, recorder) as kept:
+            while left:
+                stay = _stay(left)
+                async with contextlib.AsyncExitStack() as stack:
                     try:
-                        for number in range(1, scenario.repeat + 1):
-                            await point.repeat(number)
-                    except RunStopped as stopped:
-                        gone = await served.obituary()
-                        why = f"{gone} ({stopped}); see {served.log}" if gone else str(stopped)
-                        fail([point.name], stopped, why)
-                        if gone:
-                            break  # the rest of the stay gets a new server
-                    else:
-                        recorder.end_point(point.name)
+                        served = await stack.enter_async_context(serving(stay[0][1], recorder.path, progress, key))
+                        plans = await _prepare(served, stay, recordings, recorder, progress)
+                    except (BadInput, RunStopped) as error:
+                        left = left[len(stay) :]
+                        fail([label for label, _ in stay], error, str(error))
+                        continue
+                    recorder.event("server", points=[label for label, _ in stay], **served.event(origin))
+                    group = None if served.process is None else served.process.pid
+                    kept.serves(served.server, group, guarded=served.command is not None)
+                    stack.push_async_callback(kept.left)
+                    bench = _bench(served, recorder, progress, origin, lag)
+                    measured = [
+                        Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans
+                    ]
+                    while measured:
+                        begun = True
+                        _expect(progress, measured, len(left) - len(measured))
+                        point, _ = measured.pop(0), left.pop(0)
+                        try:
+                            for number in range(1, scenario.repeat + 1):
+                                await point.repeat(number)
+                        except RunStopped as stopped:
+                            gone = await served.obituary()
+                            why = f"{gone} ({stopped}); see {served.log}" if gone else str(stopped)
+                            fail([point.name], stopped, why)
+                            if gone:
+                                break  # the rest of the stay gets a new server
+                        else:
+                            recorder.end_point(point.name)
     finally:
         lag.stop()
     if failed:
