@@ -13,6 +13,7 @@ COMMANDS = {
     "doctor": "Say whether a server is ready for a load, and what it lacks.",
     "recording": "Look at a recorded call, check one, or import your own.",
     "server": "Run the embedded server alone.",
+    "card": "Log this machine's cards, a line of JSON per sample.",
     "report": "Print a finished run's table again.",
 }
 

@@ -20,9 +20,10 @@ from ..scenario.sweep import points
 from ..server.api import Reply
 from ..server.http import HttpServer, Waits
 from ..telemetry.lag import Lag
-from ..telemetry.nvml import cards
+from ..telemetry.peek import peek
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
-from .findings import Asked, Client, Facts, Template, Trials
+from .findings import Asked, Facts, Template, Trials
+from .machine import Client
 from .preflight import Plan, Recordings, check_server, preflight, prompt_tokens
 
 TOKEN_S = 30.0  # whoever hears nothing for so long has hung up
@@ -41,7 +42,7 @@ async def examine(url: str, scenario: Scenario, recordings: Recordings, key: str
     facts = Facts(
         callers=max(sum(group.count for group in point.callers.values()) for _, point in points(scenario)),
         pinned=all(group.slots != "server" for group in groups),
-        client=await _client(),
+        client=await _client(scenario),
     )
     server = HttpServer(url, key, waits)
     try:
@@ -220,7 +221,7 @@ def _asked(reply: Reply) -> Asked:
 # -- this machine
 
 
-async def _client() -> Client:
+async def _client(scenario: Scenario) -> Client:
     lag = Lag()
     lag.start()
     await asyncio.sleep(LAG_S)
@@ -228,7 +229,7 @@ async def _client() -> Client:
         lag=lag.stop(),
         clock_s=_clock_step(),
         files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-        cards=cards(),
+        cards=await peek(scenario.telemetry, scenario.server),
     )
 
 

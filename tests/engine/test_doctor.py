@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from loadsim.engine import doctor
-from loadsim.engine.findings import Facts, Finding, Trials, findings, verdict
+from loadsim.engine.findings import Facts, Trials, findings, verdict
+from loadsim.engine.machine import Finding
 from loadsim.run import run
 from loadsim.scenario.load import restore
 from loadsim.server.http import HttpServer
@@ -26,7 +27,7 @@ SHARED = "both get slot"  # the truth server chooses by likeness, as llama-serve
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short look at this machine's lag, and one that does not judge it."""
     monkeypatch.setattr(doctor, "LAG_S", 0.02)
-    monkeypatch.setattr("loadsim.engine.findings.LATE_MS", 1000.0)
+    monkeypatch.setattr("loadsim.engine.machine.LATE_MS", 1000.0)
 
 
 def examined(scenario: dict[str, Any] | None = None, key: str | None = None, **options: Any) -> Facts:
@@ -216,7 +217,7 @@ def test_nobody_there() -> None:
 
 
 def test_the_lag_of_a_loop_that_stands_still_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loadsim.engine.findings.LATE_MS", 40.0)
+    monkeypatch.setattr("loadsim.engine.machine.LATE_MS", 40.0)
     wanted = restore(TWO, "test")
 
     async def main() -> Facts:

@@ -3,15 +3,19 @@
 import msgspec
 import pytest
 
-from loadsim.engine.findings import Asked, Client, Facts, Finding, Template, Trials, findings, verdict
+from loadsim.engine.findings import Asked, Facts, Template, Trials, findings, verdict
+from loadsim.engine.machine import Client, Finding
 from loadsim.telemetry.lag import LagReport
-from loadsim.types import ServerInfo
+from loadsim.telemetry.peek import Seen
+from loadsim.telemetry.source import ELSEWHERE
+from loadsim.types import CardFacts, ServerInfo
 
 LAG = LagReport(
     lag_p50_ms=0.1, lag_p99_ms=0.5, lag_max_ms=1.0, samples=200, gc_pauses=0, gc_longest_ms=0.0, gc_total_ms=0.0,
     cpu_share=0.01,
 )  # fmt: skip
-CLIENT = Client(clock_s=1e-7, lag=LAG, files=1024, cards=("NVIDIA GeForce RTX 3090",))
+CARD = Seen(every=2.0, cards=(CardFacts(card=0, name="NVIDIA GeForce RTX 3090", missing=("memory_c", "fan")),))
+CLIENT = Client(clock_s=1e-7, lag=LAG, files=1024, cards=CARD)
 INFO = ServerInfo(url="http://box", build="b10902", slots=12, context=32768, template="{{ messages }}")
 # As the embedded server answered: a cold prompt of 1,298 tokens, the same, an extension, an edit, back after slot 1.
 TRIALS = Trials(
@@ -136,7 +140,10 @@ def test_without_checkpoints_the_cache_is_told_by_an_extension() -> None:
         changed("info", template="{{ strftime_now('%d %b %Y') }}"),  # changes at midnight only
         changed("info", context=10_509),
         changed("client", files=88),
-        changed("client", cards=None),
+        changed("client", cards=Seen(every=2.0, why="NVML: NVML Shared Library Not Found")),
+        changed("client", cards=Seen(every=2.0, why=ELSEWHERE)),
+        changed("client", cards=Seen(every=2.0)),
+        changed("client", cards=Seen()),
         changed("trials", back=None, one=None, other=None),  # one slot
         changed("template", tool=None, shown=None),
     ],
