@@ -19,6 +19,7 @@ PATIENCE_S = 10.0  # beside five intervals: who says nothing for so long is ende
 AGAIN_S = 30.0  # between two starts
 GRACE_S = 2.0
 SHOWN = 200
+GONE = {"silent", "ended"}
 
 Note = Callable[[str, str], None]
 
@@ -32,7 +33,7 @@ class Sampler:
     """Keeps a sampler's process going until `stop`: one that ends or falls silent is started again, after a while.
 
     `heard` gets each line that is a JSON object, and returns whether that is what a sampler says; `note` what became
-    of it, and why: `garbage`, `silent` or `ended`, once until a sample has come again, and then `back`. What it prints
+    of it, and why: `garbage` once; `silent` or `ended` once until a sample has come again, then `back`. What it prints
     on stderr goes to `log`, a file that is only there if something does. A `foreign` command is the user's, and ends
     with us whatever it does; one of ours runs here, and hears what it is told.
     """
@@ -127,8 +128,8 @@ class Sampler:
                 return
             if self._heard(said):
                 self._heard_at = self._loop.time()
-                if self._said:
-                    self._said.clear()
+                if self._said & GONE:
+                    self._said -= GONE
                     self._note("back", "")
                 return
         shown = plain(line.decode(errors="replace").strip())
