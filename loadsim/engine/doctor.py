@@ -15,6 +15,7 @@ from ..caller.history import cold_system, salt
 from ..recording.fit import FILLER, fit
 from ..recording.messages import Message, answer_messages, prompt_messages
 from ..recording.model import Recording
+from ..scenario.check import EMBEDDED
 from ..scenario.model import Scenario
 from ..scenario.sweep import points
 from ..server.api import Reply
@@ -42,7 +43,7 @@ async def examine(url: str, scenario: Scenario, recordings: Recordings, key: str
     facts = Facts(
         callers=max(sum(group.count for group in point.callers.values()) for _, point in points(scenario)),
         pinned=all(group.slots != "server" for group in groups),
-        client=await _client(scenario),
+        client=await _client(scenario, url),
     )
     server = HttpServer(url, key, waits)
     try:
@@ -221,7 +222,8 @@ def _asked(reply: Reply) -> Asked:
 # -- this machine
 
 
-async def _client(scenario: Scenario) -> Client:
+async def _client(scenario: Scenario, url: str) -> Client:
+    asked = scenario.server if scenario.server.url == EMBEDDED else msgspec.structs.replace(scenario.server, url=url)
     lag = Lag()
     lag.start()
     await asyncio.sleep(LAG_S)
@@ -229,7 +231,7 @@ async def _client(scenario: Scenario) -> Client:
         lag=lag.stop(),
         clock_s=_clock_step(),
         files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-        cards=await peek(scenario.telemetry, scenario.server),
+        cards=await peek(scenario.telemetry, asked),
     )
 
 

@@ -34,8 +34,10 @@ class Used:
             with contextlib.suppress(psutil.Error):
                 process = psutil.Process(pid)
                 with process.oneshot():
-                    times = process.cpu_times()
-                    rss.append(process.memory_info().rss)
+                    times, size = process.cpu_times(), process.memory_info().rss
+                    if not size:  # dead, and nobody has asked how it ended
+                        continue
+                    rss.append(size)
                     cpu[pid, process.create_time()] = times.user + times.system
         now = time.monotonic()
         passed, before = now - self._wall, self._cpu

@@ -32,7 +32,7 @@ class Running:
         self.stdin, self.stdout = popen.stdin, popen.stdout
 
     def line(self) -> Any:
-        return msgspec.json.decode(self.stdout.readline(), type=Line)  # type: ignore[arg-type]
+        return msgspec.json.decode(self.stdout.readline(), type=Line)
 
     def sample(self) -> CardSample:
         """The next sample; what else is said is left out."""
@@ -46,7 +46,7 @@ class Running:
         self.stdin.close()
         lines = self.stdout.read().splitlines()
         assert self.popen.wait(10) == 0
-        return [msgspec.json.decode(line, type=Line) for line in lines]  # type: ignore[arg-type]
+        return [msgspec.json.decode(line, type=Line) for line in lines]
 
 
 @contextlib.contextmanager
@@ -166,6 +166,7 @@ def test_a_card_that_falls_off_the_bus_and_comes_back(tmp_path: Path) -> None:
     assert {sample.core_c for sample in before + after} == {60}
 
 
+@pytest.mark.slow
 def test_one_of_two_cards_is_lost_and_the_other_goes_on(tmp_path: Path) -> None:
     cool = [msgspec.structs.replace(STEADY[0], core_c=40)]
     cards = [Simulated(curve=STEADY, lost=((0.4, 1000),)), Simulated(curve=cool, uuid="GPU-simulated-1")]
@@ -187,6 +188,7 @@ def test_a_card_that_is_lost_from_the_start_is_no_reason_to_leave_out_the_other(
         assert log.sample().card == 1
 
 
+@pytest.mark.slow
 def test_slow_calls_leave_samples_out_and_make_none_up(tmp_path: Path) -> None:
     with running(Machine(cards=[Simulated(curve=STEADY, slow=0.02)]), tmp_path, 0.2) as log:
         time.sleep(2.5)
@@ -197,6 +199,7 @@ def test_slow_calls_leave_samples_out_and_make_none_up(tmp_path: Path) -> None:
     assert all(abs(step / 0.2 - round(step / 0.2)) < 0.3 for step in steps)
 
 
+@pytest.mark.slow
 def test_only_the_cards_that_are_named(tmp_path: Path) -> None:
     cards = [Simulated(curve=STEADY, uuid=f"GPU-simulated-{n}") for n in range(3)]
     with running(Machine(cards=cards), tmp_path, 0.1, "--card", "2", "--card", "0") as log:
@@ -205,6 +208,7 @@ def test_only_the_cards_that_are_named(tmp_path: Path) -> None:
     assert {line.sample.card for line in said if isinstance(line, Sampled)} == {0, 2}
 
 
+@pytest.mark.slow
 def test_the_cards_that_the_server_uses(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True) as server:
         uuids = [f"GPU-simulated-{n}" for n in range(3)]
@@ -260,6 +264,7 @@ def test_it_ends_when_nobody_reads_it(tmp_path: Path) -> None:
         assert log.popen.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_parent_though_another_process_holds_its_pipe(tmp_path: Path) -> None:
     script = """
 import subprocess, sys, time

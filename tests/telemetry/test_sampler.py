@@ -85,6 +85,7 @@ def test_a_banner_and_warnings_are_said_once_and_samples_go_on(tmp_path: Path) -
     watch(main())
 
 
+@pytest.mark.slow
 def test_one_that_prints_nothing_but_garbage_is_ended_and_said_once(tmp_path: Path) -> None:
     async def main() -> None:
         seen = Seen(tmp_path, shell("while sleep 0.05; do echo garbage; done"))
@@ -174,6 +175,7 @@ def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path: Path) -> None:
     watch(main())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ignores", [False, True])
 def test_stopping_leaves_no_process(tmp_path: Path, ignores: bool) -> None:
     """Also one that hears neither the end of its input nor a TERM, and what it has started."""
