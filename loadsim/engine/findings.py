@@ -7,10 +7,9 @@ import msgspec
 
 from ..recording.wrong import line
 from ..types import ServerInfo
-from .machine import Client, Finding, machine
+from .machine import NOT_TOLD, Client, Finding, machine
 
 FULL_HIT = 16  # tokens that are evaluated of a prompt that is there whole: 1 or 4, and what the template's end costs
-NOT_TOLD = "not told: "
 _CLOCK_TIME = re.compile(r"strftime_now\([^)]*%-?[HIMSTXc]")
 
 

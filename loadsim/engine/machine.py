@@ -9,13 +9,13 @@ from ..recording.wrong import line
 from ..telemetry.lag import LagReport
 from ..telemetry.peek import Seen
 from ..telemetry.source import ELSEWHERE
-from ..types import CardFacts
 
 Level = Literal["ok", "warning", "bad"]
 
 LATE_MS = 5.0
 PAUSE_MS = 20.0
 CLOCK_S = 1e-4
+NOT_TOLD = "not told: "
 SPARE_FILES = 64  # what a process holds open besides its connections
 UNKNOWN = "the temperature will be unknown, and a card that slows down has no reason"
 SENSORS = {
@@ -66,11 +66,13 @@ def _cards(seen: Seen) -> Finding:
     if seen.every is None:
         return Finding("ok", "nothing will be logged beside the rows (telemetry.every)")
     if seen.cards:
-        told = [f"{card.card}: {card.name}{_lacks(card)}" for card in seen.cards]
-        what = f"card log every {seen.every:g} s: {line(', '.join(told))}"
-        if any("core_c" in card.missing for card in seen.cards):
-            return Finding("warning", what, UNKNOWN, "a driver that tells it")
-        return Finding("ok", what)
+        names = [str(card.name) if len(seen.cards) == 1 else f"{card.card}: {card.name}" for card in seen.cards]
+        what = f"card log every {seen.every:g} s: {line(', '.join(names))}"
+        lacks = [word for name, word in SENSORS.items() if any(name in card.missing for card in seen.cards)]
+        why = f"{NOT_TOLD}{', '.join(lacks)}" if lacks else ""
+        if SENSORS["core_c"] in lacks:
+            return Finding("warning", what, f"{why}; {UNKNOWN}", "a driver that tells it")
+        return Finding("ok", what, why)
     if not seen.why:
         return Finding("ok", "no card log is wanted: a server on the CPU, or telemetry.card: none")
     what = f"no card log: {line(seen.why)}"
@@ -82,12 +84,6 @@ def _cards(seen: Seen) -> Finding:
         mend = "--set 'telemetry.card=ssh gpu-box loadsim card --every {every}', with loadsim installed there"
         return Finding("ok", what, UNKNOWN, mend)
     return Finding("ok", what, UNKNOWN)
-
-
-def _lacks(card: CardFacts) -> str:
-    """The sensors that bear on a verdict and that it has not."""
-    lacks = [word for name, word in SENSORS.items() if name in card.missing]
-    return f" without {', '.join(lacks)}" if lacks else ""
 
 
 def _clock(step: float) -> Finding:

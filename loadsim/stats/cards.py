@@ -1,5 +1,6 @@
 """What the logs of cards and of this machine say of a stretch of time. Degrees Celsius, MHz, watts, shares."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -47,9 +48,10 @@ class HostSummary(msgspec.Struct, frozen=True, kw_only=True):
     rss: tuple[int, int] | None
 
 
-def within(samples: Iterable[Sample], start: float, end: float) -> list[Sample]:
-    """The samples of a stretch, seconds on the run's clock."""
-    return [sample for sample in samples if start <= sample.t_s <= end]
+def within(samples: Sequence[Sample], start: float, end: float) -> Sequence[Sample]:
+    """The samples of a stretch, seconds on the run's clock; they are in the order of their times, as a log is."""
+    first = bisect_left(samples, start, key=lambda sample: sample.t_s)
+    return samples[first : bisect_right(samples, end, key=lambda sample: sample.t_s)]
 
 
 def cards(samples: Sequence[CardSample]) -> list[CardSummary]:

@@ -32,7 +32,7 @@ def ticks(every: float) -> Iterator[Order | None]:
     parent, due, said = os.getppid(), time.monotonic(), b""
     while True:
         *lines, said = said.split(b"\n")
-        yield msgspec.json.decode(lines[-1], type=Order) if lines else None
+        yield _order(lines[-1]) if lines else None
         due += every * max(1, -((due - time.monotonic()) // every))
         while (wait := due - time.monotonic()) > 0:
             if select.select([0], [], [], min(wait, 1.0))[0]:
@@ -42,6 +42,14 @@ def ticks(every: float) -> Iterator[Order | None]:
                 said += piece
             if os.getppid() != parent:
                 return
+
+
+def _order(line: bytes) -> Order | None:
+    """None: it is none, as when somebody types."""
+    try:
+        return msgspec.json.decode(line, type=Order)
+    except msgspec.DecodeError:
+        return None
 
 
 def say(record: object) -> None:

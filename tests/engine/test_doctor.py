@@ -16,6 +16,7 @@ from loadsim.server.http import HttpServer
 from loadsim.types import ChatRequest
 from tests.calls import CALL
 from tests.engine.truthful import measured
+from tests.telemetry.cards import ARTICLE, Machine, Simulated, simulated
 from tests.truth import Faults, prompt, serve
 
 QUICK: dict[str, Any] = {"first": 0.01, "step": 0.001, "tokens": 8, "metrics": True}
@@ -226,3 +227,30 @@ def test_the_lag_of_a_loop_that_stands_still_is_told(monkeypatch: pytest.MonkeyP
 
     late = next(finding for finding in findings(run(main())) if "event loop" in finding.what)
     assert late.level == "warning"
+
+
+@pytest.mark.parametrize(
+    ("telemetry", "level", "said"),
+    [
+        ({}, "ok", "card log every 2 s: NVIDIA GeForce RTX 3090"),
+        ({"every": "500 ms", "cards": [0]}, "ok", "card log every 0.5 s: NVIDIA GeForce RTX 3090"),
+        ({"cards": [3]}, "ok", "no card log: no card 3; there are 1"),
+        ({"card": "none"}, "ok", "no card log is wanted"),
+        ({"every": None}, "ok", "nothing will be logged beside the rows"),
+        ({"card": "no-such-ssh gpu-box"}, "warning", "no card log: no-such-ssh: command not found"),
+        (
+            {"card": "sh -c 'echo refused >&2; exit 255'"},
+            "warning",
+            "no card log: it ended with status 255; its last words: refused",
+        ),
+    ],
+)
+def test_what_the_card_log_will_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, telemetry: dict[str, Any], level: str, said: str
+) -> None:
+    for name, value in simulated(Machine(cards=[Simulated(curve=ARTICLE)]), tmp_path).items():
+        monkeypatch.setenv(name, value)
+    facts = examined({"telemetry": telemetry})
+    (finding,) = [each for each in findings(facts) if said in each.what]
+    assert finding.level == level
+    assert (finding.mend != "") == (level == "warning")

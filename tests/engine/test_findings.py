@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from loadsim.engine.findings import Asked, Facts, Template, Trials, findings, verdict
-from loadsim.engine.machine import Client, Finding
+from loadsim.engine.machine import UNKNOWN, Client, Finding
 from loadsim.telemetry.lag import LagReport
 from loadsim.telemetry.peek import Seen
 from loadsim.telemetry.source import ELSEWHERE
@@ -201,3 +201,23 @@ def test_a_prompt_that_is_found_only_when_it_comes_back_whole() -> None:
 def test_what_a_server_says_cannot_move_the_terminal() -> None:
     facts = changed("info", build="b1\x1b[2J\nready")
     assert any(finding.what == "build b1?[2J?ready" for finding in findings(facts))
+
+
+@pytest.mark.parametrize(
+    ("seen", "level", "what", "why", "mend"),
+    [
+        (CARD, "ok", "card log every 2 s: NVIDIA GeForce RTX 3090", "not told: memory temperature", ""),
+        (Seen(every=0.5, cards=(CardFacts(card=0, name="A"), CardFacts(card=1, name="B", missing=("core_c", "fan")))),
+         "warning", "card log every 0.5 s: 0: A, 1: B", f"not told: core temperature; {UNKNOWN}",
+         "a driver that tells it"),
+        (Seen(every=2.0, why="NVML: Driver Not Loaded"), "ok", "no card log: NVML: Driver Not Loaded", UNKNOWN, ""),
+        (Seen(every=2.0, why=ELSEWHERE), "ok", f"no card log: {ELSEWHERE}", UNKNOWN,
+         "--set 'telemetry.card=ssh gpu-box loadsim card --every {every}', with loadsim installed there"),
+        (Seen(every=2.0, why="it ended with status 255", foreign=True), "warning",
+         "no card log: it ended with status 255", UNKNOWN,
+         "mend telemetry.card; it must print a line per sample, as loadsim card"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_the_card_log(seen: Seen, level: str, what: str, why: str, mend: str) -> None:
+    found = findings(changed("client", cards=seen))[-1]
+    assert (found.level, found.what, found.why, found.mend) == (level, what, why, mend)

@@ -107,7 +107,7 @@ def test_a_server_that_dies_is_started_again(tmp_path: Path) -> None:
         task = asyncio.create_task(embedded(tmp_path / "run", scenario))
         while not (tmp_path / "run" / "events.jsonl").exists() or not events(read(tmp_path / "run"), "phase"):
             await asyncio.sleep(0.01)
-        (server,) = children()
+        (server,) = (pid for pid in children() if b"loadsim.server" in Path(f"/proc/{pid}/cmdline").read_bytes())
         os.kill(server, signal.SIGKILL)
         with pytest.raises(RunStopped, match=r"^1 of 2 load points failed: top_k=1 \(the embedded server is gone \("):
             await task

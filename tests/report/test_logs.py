@@ -25,9 +25,9 @@ def logged(
 
 
 def test_a_card_that_heated_up() -> None:
-    outside = [CardSample(t_s=t, card=0, core_c=20.0) for t in (9.9, 10.31)]
+    before, after = (CardSample(t_s=t, card=0, core_c=20.0) for t in (9.9, 10.31))
     said = "card: 57 to 88 C, SM 1,695 MHz (750 at the least), memory 9,751 MHz, 166 W of 350, throttled by: sw power"
-    assert f"{said} cap 3.12 % of the time" in words(logged(card=[*outside, *HOT]))
+    assert f"{said} cap 3.12 % of the time" in words(logged(card=[before, *HOT, after]))
     assert "no card log" not in words(logged(card=HOT))
 
 

@@ -9,6 +9,7 @@ from loadsim.run import run
 from loadsim.scenario.load import dump, restore
 from loadsim.scenario.model import Scenario
 from loadsim.scenario.schema import schema
+from loadsim.scenario.units import Duration
 from loadsim.telemetry.source import ELSEWHERE, Source, here, source
 from loadsim.types import BadInput
 
@@ -23,7 +24,7 @@ def scenario(telemetry: Any, **keys: Any) -> Scenario:
 
 def test_what_a_bare_scenario_means() -> None:
     found = restore(BASE, "x.yaml").telemetry
-    assert found.every == 2
+    assert found.every == Duration(2)
     assert (found.card, found.cards) == ("auto", None)
 
 

@@ -66,21 +66,22 @@ def samples(said: list[Any], card: int = 0) -> list[CardSample]:
 
 def test_the_articles_card(tmp_path: Path) -> None:
     start = time.time()
-    with running(Machine(cards=[Simulated(curve=ARTICLE)], start=start, speed=20), tmp_path) as log:
-        time.sleep(1.9)
-        seen = samples(log.rest())
-    assert len(seen) >= 15
-    for sample in seen:
-        at = (sample.stamp_s - start) * 20
+    with running(Machine(cards=[Simulated(curve=ARTICLE)], start=start, speed=10), tmp_path) as log:
+        seen = [log.sample()]
+        while seen[-1].core_c != 88:
+            seen.append(log.sample())
+    # It is asked a moment after its stamp, on a machine that does other work too.
+    at_once = [sample for sample in seen if sample.took_s < 0.02]
+    assert len(at_once) >= 5
+    for sample in at_once:
+        at = (sample.stamp_s - start) * 10
         assert sample.core_c == pytest.approx(min(57 + 31 * at / 33, 88), abs=1)
         assert (sample.memory_mhz, sample.power_w, sample.limit_w) == (9751, 166, 350)
         assert sample.memory_c is None
-        # It was asked a moment after its stamp.
         if not 19 < at < 22:
             assert (sample.sm_mhz, sample.reasons) == (1695, ())
         elif 20.2 < at < 20.6:
             assert (sample.sm_mhz, sample.reasons) == (750, ("sw power cap",))
-    assert seen[-1].core_c == 88
 
 
 def test_all_that_a_card_tells_in_its_units(tmp_path: Path) -> None:
@@ -136,10 +137,9 @@ def test_a_driver_without_the_newest_names(tmp_path: Path) -> None:
 def test_a_sensor_that_is_missing_is_none_and_said_once(tmp_path: Path, missing: str) -> None:
     curve = [msgspec.structs.replace(STEADY[0], memory_mhz=9751)]
     with running(Machine(cards=[Simulated(curve=curve, missing=(missing,))]), tmp_path) as log:
-        time.sleep(0.7)
-        said = log.rest()
+        said = [log.line() for _ in range(5)]
     seen = samples(said)
-    assert len(seen) > 2
+    assert len(seen) == 4
     gone = {"busy", "memory_busy"} if missing == "busy" else {missing}
     for sample in seen:
         left_out = {name for name, value in msgspec.structs.asdict(sample).items() if value is None}
@@ -150,10 +150,11 @@ def test_a_sensor_that_is_missing_is_none_and_said_once(tmp_path: Path, missing:
 
 def test_a_card_that_falls_off_the_bus_and_comes_back(tmp_path: Path) -> None:
     card = Simulated(curve=STEADY, lost=((0.5, 1.2),))
-    start = time.time() + 0.5  # for the process to begin
-    with running(Machine(cards=[card], start=start), tmp_path) as log:
-        time.sleep(2.4)
-        said = log.rest()
+    with running(Machine(cards=[card]), tmp_path) as log:
+        said = [log.line()]
+        while not isinstance(said[-1], Back):
+            said.append(log.line())
+        said += [log.line() for _ in range(3)]
     kinds = [type(line) for line in said]
     assert (kinds.count(Lost), kinds.count(Back)) == (1, 1)
     lost, back = kinds.index(Lost), kinds.index(Back)
@@ -161,8 +162,10 @@ def test_a_card_that_falls_off_the_bus_and_comes_back(tmp_path: Path) -> None:
     assert said[lost] == Lost(0, "GPU is lost")
     before, after = samples(said[:lost]), samples(said[back:])
     assert samples(said[lost:back]) == []
-    assert len(before) > 1 and before[-1].stamp_s < start + 0.5 + 0.05
-    assert len(after) > 1 and after[0].stamp_s > start + 1.2
+    assert before
+    assert before[-1].stamp_s - before[0].stamp_s < 0.5
+    assert len(after) == 3
+    assert after[0].stamp_s - before[-1].stamp_s > 0.7
     assert {sample.core_c for sample in before + after} == {60}
 
 
@@ -255,6 +258,14 @@ def test_where_there_is_no_card_it_says_why_and_ends(
     with running(machine, tmp_path, 0.1, *arguments) as log:
         assert log.popen.wait(10) == 0
         assert log.stdout.read().splitlines() == [msgspec.json.encode(NoCards(why))]
+
+
+def test_what_somebody_types_is_no_order(tmp_path: Path) -> None:
+    with running(Machine(cards=[Simulated(curve=STEADY)]), tmp_path) as log:
+        log.sample()
+        log.stdin.write(b"\nhelp\n{}\n")
+        log.stdin.flush()
+        assert [log.sample().card for _ in range(4)] == [0] * 4
 
 
 def test_it_ends_when_nobody_reads_it(tmp_path: Path) -> None:
