@@ -18,6 +18,7 @@ slow: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/marimo check --strict $(filter-out analysis/study.py,$(wildcard analysis/*.py))
 
 types: $(READY)
 	$(BIN)/mypy
@@ -29,5 +30,5 @@ benchmark: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[embedded,dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[embedded,analysis,dev]'
 	touch $@

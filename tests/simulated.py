@@ -91,6 +91,11 @@ class SimulatedServer:
     def complete(self, request: CompletionRequest, speakable: Speakable) -> Reply:
         raise NotImplementedError("exact prompts are asked of the truth server and the embedded one")
 
+    @property
+    def live(self) -> list[Reply]:
+        """The replies that are connected and have not ended."""
+        return [job.seen.reply for job in self._live]
+
     async def info(self) -> ServerInfo:
         if self.options.plain:
             return ServerInfo(url="simulated", model=MODEL, models=(MODEL,))

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import click
 import msgspec
@@ -20,7 +22,7 @@ from ..recording.load import load as load_recording
 from ..report.live import LiveView
 from ..report.table import holds, render
 from ..results.read import read
-from ..results.resume import broken_off
+from ..results.resume import FILES, broken_off
 from ..results.write import Ended, Recorder, claim, default_folder
 from ..run import run
 from ..scenario.load import load, restore
@@ -29,6 +31,9 @@ from ..scenario.schema import schema as json_schema
 from ..shipped import find
 from ..types import BadInput, RunStopped
 from .key import api_key
+
+R = TypeVar("R", bound=Recorder)
+T = TypeVar("T")
 
 
 @click.command()
@@ -78,13 +83,10 @@ def scenario(
         return recorder
 
     try:
-        run(record(wanted, recordings, begin, console, key))
+        run(record(begin, partial(measure, wanted, recordings, key), console))
     finally:
         # However it ended, what was measured is shown; what never began leaves nothing.
-        began = (folder / "requests.jsonl").is_file()
-        answered = began and show(folder, console)
-        if not began and not (folder / LOG).exists():
-            _take_away(folder, made)
+        answered = began(folder, made) and show(folder, console)
     if not answered:
         raise SystemExit(1)
 
@@ -100,7 +102,11 @@ def go_on(folder: Path, console: Console) -> None:
     key = api_key()
     try:
         run(
-            record(wanted, recordings, lambda: Recorder.resume(folder, asyncio.get_running_loop().time()), console, key)
+            record(
+                lambda: Recorder.resume(folder, asyncio.get_running_loop().time()),
+                partial(measure, wanted, recordings, key),
+                console,
+            )
         )
     except BadInput:
         raise
@@ -111,15 +117,26 @@ def go_on(folder: Path, console: Console) -> None:
         raise SystemExit(1)
 
 
-async def record(
-    wanted: Scenario, recordings: Recordings, begin: Callable[[], Recorder], console: Console, key: str | None
+async def measure(
+    wanted: Scenario, recordings: Recordings, key: str | None, recorder: Recorder, progress: Progress
 ) -> None:
-    """Run a scenario into the recorder that `begin` makes, and note there how it ended."""
+    """Run a scenario into a recorder."""
+    await run_scenario(wanted, recordings, recorder, progress, recorder.start, key)
+
+
+async def record(
+    begin: Callable[[], R],
+    work: Callable[[R, Progress], Awaitable[T]],
+    console: Console,
+    phases: bool = True,
+) -> T:
+    """Do the work with the recorder that `begin` makes, and note there how it ended. `phases`: also where there is no
+    terminal, say what is measured."""
     recorder = begin()
     progress = Progress()
     try:
-        with LiveView(console, progress):
-            await run_scenario(wanted, recordings, recorder, progress, recorder.start, key)
+        with LiveView(console, progress, phases):
+            found = await work(recorder, progress)
     except BaseException as error:
         recorder.close(*_end(error))
         # Our server's log explains a run that could not start; after bad input or Ctrl-C it says nothing.
@@ -127,6 +144,7 @@ async def record(
             (recorder.path / LOG).unlink(missing_ok=True)
         raise
     recorder.close("complete")
+    return found
 
 
 def digests(recordings: Recordings) -> dict[str, str]:
@@ -139,13 +157,19 @@ def load_recordings(wanted: Scenario, near: Path) -> Recordings:
     return {name: load_recording(name, near) for name in names(wanted)}
 
 
-def _take_away(folder: Path, made: bool) -> None:
-    """Remove a run's files, and the folder if we made it; what the user made stays."""
+def began(folder: Path, made: bool) -> bool:
+    """Whether a run came to be. Of one that did not nothing of its own stays, nor the folder if
+    we made it, but a server's log."""
+    if (folder / "requests.jsonl").is_file():
+        return True
+    if (folder / LOG).exists():
+        return False
     with contextlib.suppress(OSError):
-        for file in folder.iterdir():
-            file.unlink()
+        for name in (*FILES, LOG):
+            (folder / name).unlink(missing_ok=True)
         if made:
             folder.rmdir()
+    return False
 
 
 def _end(error: BaseException) -> tuple[Ended, str]:

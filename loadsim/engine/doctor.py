@@ -20,15 +20,15 @@ from ..scenario.model import Scenario
 from ..scenario.sweep import points
 from ..server.api import Reply
 from ..server.http import HttpServer, Waits
-from ..telemetry.lag import Lag
+from ..telemetry.lag import Lag, LagReport
 from ..telemetry.peek import peek
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
 from .findings import Asked, Facts, Template, Trials
-from .machine import Client
+from .machine import LATE_MS, Client
 from .preflight import Plan, Recordings, check_server, preflight, prompt_tokens
 
 TOKEN_S = 30.0  # whoever hears nothing for so long has hung up
-LAG_S = 1.0
+LAG_S, LAG_TRIES = 1.0, 3
 FILLERS = 24  # some 1,200 tokens with most tokenizers
 CONTEXT_PER_FILLER = 128  # so that the trials fit a small context twice over
 TRIPS = 5
@@ -224,15 +224,23 @@ def _asked(reply: Reply) -> Asked:
 
 async def _client(scenario: Scenario, url: str) -> Client:
     asked = scenario.server if scenario.server.url == EMBEDDED else msgspec.structs.replace(scenario.server, url=url)
-    lag = Lag()
-    lag.start()
-    await asyncio.sleep(LAG_S)
+    found: list[LagReport] = []
+    # What passes is no finding: this machine's own delay is there each time.
+    while not found or (_late(found[-1]) > LATE_MS and len(found) < LAG_TRIES):
+        lag = Lag()
+        lag.start()
+        await asyncio.sleep(LAG_S)
+        found.append(lag.stop())
     return Client(
-        lag=lag.stop(),
+        lag=min(found, key=_late),
         clock_s=_clock_step(),
         files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         cards=await peek(scenario.telemetry, asked),
     )
+
+
+def _late(report: LagReport) -> float:
+    return report.lag_p99_ms or 0.0
 
 
 def _clock_step() -> float:

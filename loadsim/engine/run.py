@@ -3,24 +3,18 @@
 import contextlib
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any
 
-from ..recording.fit import fit
-from ..recording.messages import prompt_messages
-from ..recording.model import Recording
 from ..results.write import Recorder
 from ..scenario.load import dump
 from ..scenario.model import Scenario
-from ..scenario.sweep import Points, in_order, points
-from ..server.api import Reply
+from ..scenario.sweep import Points, in_order, points, values
 from ..telemetry.lag import Lag
 from ..telemetry.logs import logs
-from ..types import BadInput, RequestRow, RunStopped
-from .point import Bench, Point
-from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
-from .probe import ProbePlan, Probing, prepare
+from ..types import BadInput, RunStopped, Unwritable
+from .preflight import Recordings
 from .progress import Progress
-from .serving import Served, serving, settings, started_by_us
+from .serving import settings, started_by_us
+from .stay import Means, expect, staying
 
 SAID = 3  # failed points that are told with their reasons
 
@@ -37,12 +31,13 @@ async def run(
     """
     everyone = points(scenario)
     left = [(label, point) for label, point in in_order(everyone, scenario) if label not in recorder.finished]
-    recorder.begin(dump(scenario), [label for label, _ in everyone])
+    recorder.begin(dump(scenario), values(scenario))
     failed: dict[str, str] = {}
     alone, begun, ours = len(everyone) == 1, False, started_by_us(scenario)
     progress.repeats = scenario.repeat
     lag = Lag()
     lag.start()
+    means = Means(recordings=recordings, recorder=recorder, progress=progress, origin=origin, key=key, lag=lag)
 
     def fail(labels: Sequence[str], error: BadInput | RunStopped, why: str) -> None:
         """Note that points failed; where there is nothing to go on with, the run ends here."""
@@ -55,33 +50,32 @@ async def run(
     try:
         async with logs(scenario.telemetry, scenario.server, recorder) as kept:
             while left:
-                stay = _stay(left)
+                here = _here(left)
                 async with contextlib.AsyncExitStack() as stack:
                     try:
-                        served = await stack.enter_async_context(serving(stay[0][1], recorder.path, progress, key))
-                        plans = await _prepare(served, stay, recordings, recorder, progress)
+                        stay = await stack.enter_async_context(staying(here[0][1], means))
+                        measured = await stay.prepare(here)
+                    except Unwritable:
+                        raise
                     except (BadInput, RunStopped) as error:
-                        left = left[len(stay) :]
-                        fail([label for label, _ in stay], error, str(error))
+                        left = left[len(here) :]
+                        fail([label for label, _ in here], error, str(error))
                         continue
-                    recorder.event("server", points=[label for label, _ in stay], **served.event(origin))
+                    served = stay.served
                     group = None if served.process is None else served.process.pid
                     kept.serves(served.server, group, guarded=served.command is not None)
                     stack.push_async_callback(kept.left)
-                    bench = _bench(served, recorder, progress, origin, lag)
-                    measured = [
-                        Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans
-                    ]
                     while measured:
                         begun = True
-                        _expect(progress, measured, len(left) - len(measured))
+                        expect(progress, measured, len(left) - len(measured))
                         point, _ = measured.pop(0), left.pop(0)
                         try:
                             for number in range(1, scenario.repeat + 1):
                                 await point.repeat(number)
+                        except Unwritable:
+                            raise  # no other point would leave anything either
                         except RunStopped as stopped:
-                            gone = await served.obituary()
-                            why = f"{gone} ({stopped}); see {served.log}" if gone else str(stopped)
+                            why, gone = await stay.why(stopped)
                             fail([point.name], stopped, why)
                             if gone:
                                 break  # the rest of the stay gets a new server
@@ -93,7 +87,7 @@ async def run(
         raise RunStopped(_told_failed(failed, len(everyone)))
 
 
-def _stay(left: Points) -> Points:
+def _here(left: Points) -> Points:
     """The points from the first one on that one server can serve as it is started."""
     wanted = settings(left[0][1])
     return list(takewhile(lambda each: settings(each[1]) == wanted, left))
@@ -103,82 +97,3 @@ def _told_failed(failed: dict[str, str], count: int) -> str:
     said = [f"{label} ({why})" for label, why in list(failed.items())[:SAID]]
     more = [f"and {len(failed) - SAID} more"] if len(failed) > SAID else []
     return f"{len(failed)} of {count} load points failed: {'; '.join([*said, *more])}"
-
-
-async def _prepare(
-    served: Served, stay: Points, recordings: Recordings, recorder: Recorder, progress: Progress
-) -> list[Plan | ProbePlan]:
-    """Fit the recordings to this server and check every point that it is to serve, before its first load."""
-    server, info = served.server, served.info
-    for _, point in stay:
-        check_server(info, point)
-    progress.phase = "checking the call"
-
-    async def count(call: Recording) -> int:
-        tokens = await prompt_tokens(server, prompt_messages(call, len(call.turns)), call.tools)
-        if tokens is None:
-            raise BadInput(f"fit: {info.url} does not count tokens (/apply-template, /tokenize): leave fit out")
-        return len(tokens)
-
-    fitted: dict[tuple[str, int | None], Recording] = {}
-    tokens: dict[str, int] = {}
-    plans: list[Plan | ProbePlan] = []
-    for label, point in stay:
-        used = {}
-        for name in named(point):
-            if (name, point.fit) not in fitted:
-                call = recordings[name]
-                if point.fit is not None:
-                    tokens[name] = await count(call)
-                fitted[name, point.fit] = call if point.fit is None else await fit(call, count, point.fit)
-            used[name] = fitted[name, point.fit]
-        plans.append(await (prepare if point.probe else preflight)(server, info, label, point, used))
-    told = {
-        name: {"title": call.title, "turns": len(call.turns), "tokens": tokens.get(name)}
-        for (name, _), call in fitted.items()
-    }
-    recorder.describe(recordings=told, server=served.facts)
-    for plan in plans:
-        groups = {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()}
-        recorder.describe_point(plan.point, slots=plan.slots, groups=groups)
-    return plans
-
-
-def _told(script: Script) -> dict[str, Any]:
-    return {
-        "recording": script.recording.title,
-        "turns": [script.turns[0], script.turns[-1]],
-        "warm_tokens": script.warm,
-        "first_tokens": script.first,
-        "longest_tokens": script.longest,
-        "expects": sorted(script.expects),
-    }
-
-
-def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag) -> Bench:
-    """What the points of one server are measured with."""
-
-    def emit(row: RequestRow, reply: Reply) -> None:
-        recorder.row(row, "".join(reply.text))
-        progress.done += 1
-        progress.tokens += len(reply.token_s)
-        progress.errors += row.outcome in ("error", "timeout")
-
-    return Bench(
-        run=recorder.salt,
-        server=served.server,
-        origin=origin,
-        progress=progress,
-        emit=emit,
-        note=recorder.event,
-        lag=lag,
-    )
-
-
-def _expect(progress: Progress, planned: Sequence[Point | Probing], unplanned: int) -> None:
-    """Tell how much is to be done from the first of the `planned` points on; the others are taken for as long."""
-    share = progress.repeats * (1 + unplanned / len(planned))
-    progress.total = progress.done + round(sum(point.rows() for point in planned) * share)
-    loads = [point.load_seconds() for point in planned]
-    known = [seconds for seconds in loads if seconds is not None]
-    progress.loads_left_s = sum(known) * share if len(known) == len(loads) else None

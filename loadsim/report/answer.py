@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ..results.read import Run
+from ..stats.client import Client
 from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
 from .point import Point
@@ -29,15 +30,14 @@ def answers(points: list[Point], run: Run) -> Iterator[str]:
     yield from asked
     for point in points:
         yield _answer(point, len(points) > 1)
-        if limits := client_limits(point):
+        if limits := client_limits(point.client):
             yield f"The client was a bottleneck at {point.name}: {limits}. Its figures are partly the client's own."
     if run.facts.get("server", {}).get("embedded"):
         yield "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
 
 
-def client_limits(point: Point) -> str | None:
+def client_limits(client: Client) -> str | None:
     """Why the client's own delays spoil a point's figures; None where they do not."""
-    client = point.client
     lag, worst, cpu = client.lag_p99_ms or 0.0, client.worst_lag_ms or 0.0, client.cpu_share or 0.0
     if lag > LAG_MS:
         also = f", {number(worst)} in the worst repeat" if worst > lag else ""
@@ -103,6 +103,8 @@ def _cold(who: Who, point: Point) -> str:
     """What callers without a history wait, and what that costs the others."""
     said = f"{_callers(who)} {_verb(who, 'wait')} {number(who.ttft.p50)} s for the first token at p50, "
     said += f"{number(who.ttft.max)} at most{_part(who)}{_beside(point)}"
+    if not point.setting.joined:
+        return said + _decode(who, point)
     joins = [join for join in point.joins if join.group == who.name]
     waits = [join.wait for join in joins if join.wait is not None]
     gaps = [join.gap for join in joins if join.gap is not None]

@@ -15,13 +15,17 @@ EVERY_S = 0.25
 
 
 class LiveView:
-    """Shows `progress` on `console` while the `with` block runs. It draws from the loop: no thread, and rarely."""
+    """Shows `progress` on `console` while the `with` block runs. It draws from the loop: no thread, and rarely.
 
-    def __init__(self, console: Console, progress: Progress) -> None:
+    `phases`: where the console is no terminal, a line for each; else nothing there.
+    """
+
+    def __init__(self, console: Console, progress: Progress, phases: bool = True) -> None:
         self._console = console
         self._progress = progress
         self._loop = asyncio.get_running_loop()
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self._phases = phases
         self._seen: tuple[str, int, str] | None = None
         self._tokens = (self._loop.time(), 0)
 
@@ -48,7 +52,7 @@ class LiveView:
         if self._live is not None:
             view = Text(f"{self._where()}\n{self._now()}", no_wrap=True, overflow="ellipsis")
             self._live.update(view, refresh=True)
-        elif (seen := (progress.point, progress.repeat, progress.phase)) != self._seen:
+        elif self._phases and (seen := (progress.point, progress.repeat, progress.phase)) != self._seen:
             self._seen = seen
             self._console.print(self._where(), soft_wrap=True)
 

@@ -1,6 +1,5 @@
 """Everything that is known of one load point, worked out once for its tables and sentences."""
 
-from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
@@ -8,6 +7,7 @@ import msgspec
 
 from ..results.read import Run
 from ..stats.calls import Calls, calls
+from ..stats.client import Client, client
 from ..stats.cuts import Cuts, cuts
 from ..stats.heard import Heard, heard
 from ..stats.join import Join, joins, steps
@@ -16,16 +16,6 @@ from ..stats.summary import PointSummary, Who, summarize
 from ..types import RequestRow
 from .logs import log_lines
 from .setting import VOICE, Setting, setting
-
-
-class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client's own delays at a point, medians over its repeats, or of the worst. None: not recorded."""
-
-    lag_p99_ms: float | None = None
-    worst_lag_ms: float | None = None
-    cpu_share: float | None = None
-    gc_pauses: float = 0
-    gc_longest_ms: float | None = None
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,33 +76,16 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         summary=summary,
         setting=found,
         slots=run.facts.get("points", {}).get(name, {}).get("slots", []),
-        client=_client(event for event in run.events if event["event"] == "client" and event["point"] == name),
+        client=client(run.events, name),
         calls=calls(run.events, name),
         heard={group: heard(of, found.around) for group, of in rows.items()},
         cuts={group: cuts(of, run.events, name, group) for group, of in rows.items()},
         requests={group: requests(of) for group, of in rows.items()},
-        joins=joins(load, found.cold),
+        joins=joins(load, found.cold) if found.joined else [],
         voice=_voice(load, found),
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
         logs=tuple(log_lines(run, found, name)),
         server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
-    )
-
-
-def _client(events: Iterable[dict[str, Any]]) -> Client:
-    """One late repeat of many is the machine's; where half of them are, it is the client."""
-    seen: dict[str, list[float]] = {}
-    for event in events:
-        for name, value in event.items():
-            if isinstance(value, int | float):
-                seen.setdefault(name, []).append(value)
-    lag, cpu, longest = seen.get("lag_p99_ms"), seen.get("cpu_share"), seen.get("gc_longest_ms")
-    return Client(
-        lag_p99_ms=median(lag) if lag else None,
-        worst_lag_ms=max(lag) if lag else None,
-        cpu_share=median(cpu) if cpu else None,
-        gc_pauses=max(seen.get("gc_pauses", [0])),
-        gc_longest_ms=max(longest) if longest else None,
     )
 
 

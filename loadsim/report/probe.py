@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ..results.read import Run
 from ..stats.probe import Checkpoints, Floor, Parts, Prefill, Probed, Reach, Tools, batches, probes
+from ..stats.spread import Range
 from .grid import grid
 from .logs import log_lines
 from .setting import Setting, setting
@@ -64,14 +65,14 @@ def _reach(reach: Reach) -> Table:
     table = grid("replaced", "n", "cache_n", "evaluated", "eval, ms", "within reach")
     for edit in reach.edits:
         inside = {True: "yes", False: "no", None: "-"}[edit.inside]
-        table.add_row(f"{edit.replaced:,}", str(edit.parts.rows), *_counts(edit.parts), number(edit.parts.eval), inside)
+        table.add_row(f"{edit.replaced:,}", str(edit.parts.rows), *_counts(edit.parts), _mid(edit.parts.eval), inside)
     return table
 
 
 def _checkpoints(found: Checkpoints) -> Table:
     table = grid("prompt", "n", "tokens", "held", "cache_n", "evaluated", "eval, ms")
     for case in found.cases:
-        counts = (f"{case.tokens:,}", f"{case.shared:,}", *_counts(case.parts), number(case.parts.eval))
+        counts = (f"{case.tokens:,}", f"{case.shared:,}", *_counts(case.parts), _mid(case.parts.eval))
         table.add_row(CASES.get(case.case, case.case), str(case.parts.rows), *counts)
     return table
 
@@ -79,7 +80,7 @@ def _checkpoints(found: Checkpoints) -> Table:
 def _prefill(found: Prefill) -> Table:
     table = grid("cold prompt", "n", "cache_n", "evaluated", "eval, ms", "first\ntoken, ms", "tokens/s")
     for one in found.prompts:
-        figures = (number(one.parts.eval), number(one.parts.ttft), number(one.parts.rate))
+        figures = (_mid(one.parts.eval), _mid(one.parts.ttft), _mid(one.parts.rate))
         table.add_row(f"{one.length:,}", str(one.parts.rows), *_counts(one.parts), *figures)
     return table
 
@@ -94,7 +95,7 @@ def _floor(floor: Floor, said: Setting) -> Group:
         "messages", "tools", "n", "evaluated", "render, ms", "before\nheaders, ms", "eval, ms", "first\ntoken, ms"
     )
     for chat in floor.chats:
-        figures = (span(chat.parts.prompt_n), number(chat.render), *_times(chat.parts))
+        figures = (span(chat.parts.prompt_n), _mid(chat.render), *_times(chat.parts))
         chats.add_row(str(chat.messages), str(chat.tools), str(chat.parts.rows), *figures)
     note = "batches: how many the T-4 break makes of the new tokens, predicted; render: /apply-template, there and back"
     return Group(grown, Text(), chats, Text(note))
@@ -114,7 +115,11 @@ def _counts(parts: Parts) -> tuple[str, str]:
 
 
 def _times(parts: Parts) -> tuple[str, str, str]:
-    return number(parts.before), number(parts.eval), number(parts.ttft)
+    return _mid(parts.before), _mid(parts.eval), _mid(parts.ttft)
+
+
+def _mid(of: Range | None) -> str:
+    return number(None if of is None else of.mid)
 
 
 def _sentence(probed: Probed) -> str:
@@ -124,7 +129,7 @@ def _sentence(probed: Probed) -> str:
         case Checkpoints() as found:
             return _says_reuse(found)
         case Prefill() as found:
-            rates = [f"{number(one.parts.rate)} tokens/s at {one.length:,} tokens" for one in found.prompts]
+            rates = [f"{_mid(one.parts.rate)} tokens/s at {one.length:,} tokens" for one in found.prompts]
             return f"Cold prompts are evaluated at {listed(rates)}."
         case Floor() as found:
             return _says_floor(found)
@@ -162,14 +167,14 @@ def _says_floor(floor: Floor) -> str:
     said = []
     if floor.grown:
         few, many = floor.grown[0], floor.grown[-1]
-        grows = f", {number(many.parts.eval)} at {many.new}" if many is not few else ""
-        said.append(f"the prompt eval takes {number(few.parts.eval)} ms at {several(few.new, 'new token')}{grows}")
+        grows = f", {_mid(many.parts.eval)} at {many.new}" if many is not few else ""
+        said.append(f"the prompt eval takes {_mid(few.parts.eval)} ms at {several(few.new, 'new token')}{grows}")
     if floor.chats:
         chat = max(floor.chats, key=lambda chat: (chat.tools, chat.messages))
-        render = f"{number(chat.render)} to render" if chat.render is not None else "an unknown time to render"
-        parts = f"{render}, {number(chat.parts.before)} before the headers, {number(chat.parts.eval)} of prompt eval"
+        render = f"{_mid(chat.render)} to render" if chat.render is not None else "an unknown time to render"
+        parts = f"{render}, {_mid(chat.parts.before)} before the headers, {_mid(chat.parts.eval)} of prompt eval"
         where = f"{chat.messages} messages with {several(chat.tools, 'tool')}"
-        said.append(f"{where} reach the first token after {number(chat.parts.ttft)} ms ({parts})")
+        said.append(f"{where} reach the first token after {_mid(chat.parts.ttft)} ms ({parts})")
     return f"A warm turn's floor: {'; '.join(said)}."
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..stats.share import Ratio
+from ..stats.spread import Range
 from ..stats.summary import Who
 from .point import Point
 from .words import counts, ms, number, percent, several, span
@@ -87,10 +87,10 @@ def _delivered(point: Point) -> str:
     )
 
 
-def _mid(ratio: Ratio | None) -> str:
+def _mid(ratio: Range | None) -> str:
     return percent(None if ratio is None else ratio.mid)
 
 
-def _ratio(ratio: Ratio) -> str:
+def _ratio(ratio: Range) -> str:
     spread = f" ({percent(ratio.low)} to {percent(ratio.high)} over {ratio.n} repeats)" if ratio.n > 1 else ""
     return f"{percent(ratio.mid)}{spread}"

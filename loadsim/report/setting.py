@@ -38,13 +38,18 @@ class Setting(msgspec.Struct, frozen=True):
             tts=_seconds(self.get("voice.tts")),
             network=_seconds(self.get("voice.network")),
             eager=None if self.get("speculation.by") in (None, "none") else _seconds(self.get("speculation.eager")),
-            time_scale=float(self.get("pace.time_scale") or 1.0),
+            time_scale=_number(self.get("pace.time_scale")) or 1.0,
         )
 
     @property
     def cold(self) -> list[str]:
         """The groups whose callers share nothing with any slot."""
         return [name for name in self.get("callers") or {} if self.get(f"callers.{name}.cache") == "cold"]
+
+    @property
+    def joined(self) -> bool:
+        """Whether there are callers with a history, whom cold ones join."""
+        return bool(set(self.get("callers") or {}) - set(self.cold))
 
     @property
     def batches(self) -> tuple[int, int] | None:
@@ -67,13 +72,19 @@ class Setting(msgspec.Struct, frozen=True):
 def setting(run: Run, point: str) -> Setting:
     """The scenario at a load point."""
     scenario = run.facts.get("scenario") or {}
-    sweep = scenario.get("sweep") or {}
-    # A run lists its points in the scenario's order, however it measured them.
-    combined = combine(sweep.values(), scenario.get("sweep_by"))
-    values = dict(zip(run.facts.get("points") or {}, combined, strict=False)).get(point, ())
-    for key, value in zip(sweep, values, strict=False):
+    told = (run.facts.get("points") or {}).get(point, {}).get("sets")
+    for key, value in (_recombined(run, point) if told is None else told).items():
         scenario = _put(scenario, key.split("."), value)
     return Setting(scenario, bool(run.facts.get("server", {}).get("embedded")))
+
+
+def _recombined(run: Run, point: str) -> dict[str, Any]:
+    """What a point sets, of a run of old, which does not tell it but lists its points in the scenario's order."""
+    scenario = run.facts.get("scenario") or {}
+    sweep = scenario.get("sweep") or {}
+    combined = combine(sweep.values(), scenario.get("sweep_by"))
+    values = dict(zip(run.facts.get("points") or {}, combined, strict=False)).get(point, ())
+    return dict(zip(sweep, values, strict=False))
 
 
 def _put(tree: Any, keys: list[str], value: Any) -> Any:
@@ -82,6 +93,10 @@ def _put(tree: Any, keys: list[str], value: Any) -> Any:
     if not keys:
         return inner | {"by": value} if isinstance(value, str) and "by" in inner else value
     return inner | {keys[0]: _put(inner.get(keys[0]), keys[1:], value)}
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _seconds(text: Any) -> float | None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..results.read import Run
 from ..stats.probe import probes
-from ..stats.share import Ratio
+from ..stats.spread import Range
 from ..stats.summary import Who, summarize
 from . import probe
 from .answer import answers
@@ -98,7 +98,7 @@ def _hung_up(point: Point) -> Iterator[str]:
             )
 
 
-def _mid(ratio: Ratio | None) -> str:
+def _mid(ratio: Range | None) -> str:
     return percent(None if ratio is None else ratio.mid)
 
 

@@ -1,5 +1,6 @@
 """Figures as a person reads them."""
 
+import math
 from collections.abc import Iterable
 
 
@@ -17,6 +18,24 @@ def ms(seconds: float | None) -> str:
     return number(None if seconds is None else seconds * 1e3)
 
 
+def lasting(seconds: float | None) -> str:
+    """A time in the unit that a person would use: 800 ms, 12.4 s, 4.5 min, 2 h."""
+    if seconds is None:
+        return "-"
+    units = (("h", 3600, 5400), ("min", 60, 90), ("s", 1, 1))
+    unit, size = next(((unit, size) for unit, size, least in units if seconds >= least), ("ms", 1e-3))
+    value = seconds / size
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+
+
+def money(value: float | None, sign: str = "") -> str:
+    """Two figures at least, and never less than two decimals: $0.00036, $190.00."""
+    if value is None:
+        return "-"
+    decimals = max(1 - math.floor(math.log10(value)), 2) if value > 0 else 2
+    return f"{sign}{value:,.{decimals}f}"
+
+
 def whole(value: float | None) -> str:
     """A count, or the middle of two."""
     return "-" if value is None else f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
@@ -25,6 +44,21 @@ def whole(value: float | None) -> str:
 def percent(ratio: float | None) -> str:
     """A ratio in per cent."""
     return "-" if ratio is None else f"{number(ratio * 100)} %"
+
+
+def rare(ratio: float | None) -> str:
+    """A ratio in per cent that may be very small, and is then no 0.000 %."""
+    return "under 0.001 %" if ratio is not None and 0 < ratio < 1e-5 else percent(ratio)
+
+
+def plain(value: float) -> str:
+    """A number that somebody wrote, as they wrote it but with thousands apart."""
+    return f"{value:,.10g}"
+
+
+def exact(ratio: float) -> str:
+    """A ratio that somebody wrote in per cent, as they wrote it: 1 %."""
+    return f"{ratio * 100:.6g} %"
 
 
 def span(pair: tuple[int, int] | None) -> str:

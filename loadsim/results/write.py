@@ -5,19 +5,21 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from ..types import BadInput, CardSample, HostSample, RequestRow, RunStopped, ServerSample
+from ..types import BadInput, CardSample, HostSample, RequestRow, RunStopped, ServerSample, Unwritable
 from .histograms import Histograms, header, metrics
 from .lines import Lines
 from .machine import host, versions
 from .read import FORMAT, SAMPLES
 from .resume import clamped, lock, mend
+
+BLOCK, SPARE = 4096, 1024  # bytes: what file systems give at a time, and what a run's end may add to run.json
 
 Ended = Literal["complete", "interrupted", "stopped"]
 
@@ -131,14 +133,16 @@ class Recorder:
         """What no other run has, nor this one before it was resumed."""
         return f"{self.id}-{self.resumed}" if self.resumed else self.id
 
-    def begin(self, scenario: dict[str, Any], points: Iterable[str]) -> None:
-        """Put the scenario into run.json, and its load points in their order, measured or not."""
+    def begin(self, scenario: dict[str, Any], points: Mapping[str, dict[str, Any]]) -> None:
+        """Put the scenario into run.json, and its load points in their order, measured or not, with what each sets."""
         known = self._facts.get("points", {})
-        self.describe(scenario=scenario, points={point: known.get(point, {}) for point in points})
+        told = {point: known.get(point, {}) | {"sets": sets} for point, sets in points.items()}
+        self.describe(scenario=scenario, points=told)
 
     def describe_point(self, point: str, **facts: Any) -> None:
-        """Put facts about a load point into run.json."""
-        self.describe(points=self._facts.get("points", {}) | {point: facts})
+        """Put facts about a load point into run.json, beside those that are there."""
+        known = self._facts.get("points", {})
+        self.describe(points=known | {point: known.get(point, {}) | facts})
 
     def describe(self, **facts: Any) -> None:
         """Put facts into run.json, each under its name; a later one of the same name takes its place."""
@@ -182,7 +186,7 @@ class Recorder:
                     lines.close()
             facts = {"ended": ended, "why": why, "seconds": self.clock(), "clamped": dict(self._histograms.clamped)}
             try:
-                self._describe(facts)
+                self._describe(facts, last=True)
             finally:
                 if self._held is not None:
                     os.close(self._held)
@@ -192,23 +196,32 @@ class Recorder:
         since, self._written_s = self._written_s, max(self.clock(), self._written_s)
         self._histograms.write(self._log, since, self._written_s, point)
 
-    def _describe(self, facts: dict[str, Any]) -> None:
+    def _describe(self, facts: dict[str, Any], last: bool = False) -> None:
         self._facts |= facts
         try:
-            self._save()
+            self._save(last)
         except OSError as error:
-            raise RunStopped(f"cannot write {self.path / 'run.json'}: {error.strerror}") from error
+            raise Unwritable(f"cannot write {self.path / 'run.json'}: {error.strerror}") from error
 
-    def _save(self) -> None:
-        """Put a new run.json in the old one's place, in one step."""
-        new = self.path / "run.json.new"
+    def _save(self, last: bool = False) -> None:
+        """Put a new run.json in the old one's place, in one step.
+
+        It ends in blanks, to a whole block: on a disk that has become full, the `last` one is written over the old one
+        and takes no room, so that even such a run tells how it ended.
+        """
+        new, old = self.path / "run.json.new", self.path / "run.json"
+        data = msgspec.json.format(msgspec.json.encode(self._facts), indent=2)
         try:
-            new.write_bytes(msgspec.json.format(msgspec.json.encode(self._facts), indent=2) + b"\n")
-            new.replace(self.path / "run.json")
+            size = -(-(len(data) + SPARE) // BLOCK) * BLOCK
+            new.write_bytes(data.ljust(size - 1) + b"\n")
+            new.replace(old)
         except OSError:
             with contextlib.suppress(OSError):
                 new.unlink(missing_ok=True)
-            raise
+            if not last or not old.exists() or (size := old.stat().st_size) <= len(data):
+                raise
+            with old.open("r+b") as file:
+                file.write(data.ljust(size - 1) + b"\n")
 
     def clock(self) -> float:
         """Seconds on the run's clock."""

@@ -49,6 +49,13 @@ def in_order(found: Points, scenario: Scenario) -> Points:
     return random.Random(repr((scenario.seed, "order"))).sample(found, len(found))
 
 
+def values(scenario: Scenario) -> dict[str, dict[str, Any]]:
+    """What each load point sets, by its label: dotted keys and their values, as plain data. Nothing without a sweep."""
+    combined = combine(scenario.sweep.values(), scenario.sweep_by) if scenario.sweep else [()]
+    labels = [label for label, _ in points(scenario)]
+    return {label: dict(zip(scenario.sweep, each, strict=True)) for label, each in zip(labels, combined, strict=True)}
+
+
 def combine(values: Iterable[Iterable[Any]], by: Any) -> Iterable[tuple[Any, ...]]:
     """The combinations of each key's values, in the order of the file; `by`: the scenario's `sweep_by`."""
     return zip(*values, strict=False) if by == "zip" else product(*values)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ..types import RequestRow
+from ..types import Playout, RequestRow
 from .headline import Turn, in_headline, turn_of
 from .spread import Spread, known, since, spread
 
@@ -58,7 +58,7 @@ def heard(rows: list[RequestRow], around: Around) -> Heard:
         voice=spread(told or _estimate(ttfs, around)),
         measured=bool(told),
         replies=len(spoken),
-        dry=sum(playout.underruns > 0 or playout.silent_s >= DRAGS_S for playout in spoken),
+        dry=sum(map(dry, spoken)),
         underruns=sum(playout.underruns for playout in spoken),
         silent=sum(playout.silent_s for playout in spoken),
         soonest=min(known(playout.first_underrun_s for playout in spoken), default=None),
@@ -66,6 +66,11 @@ def heard(rows: list[RequestRow], around: Around) -> Heard:
         pauses=sum(playout.paused_s > 0 for playout in spoken),
         paused=sum(playout.paused_s for playout in spoken),
     )
+
+
+def dry(playout: Playout) -> bool:
+    """Whether the voice ran out of speech, or dragged for want of it."""
+    return playout.underruns > 0 or playout.silent_s >= DRAGS_S
 
 
 def _told(rows: list[RequestRow]) -> list[float]:

@@ -66,6 +66,19 @@ class Join(msgspec.Struct, frozen=True, kw_only=True):
     slowest: float | None
 
 
+class Place(msgspec.Struct, frozen=True):
+    """Where the stalls lay: how many callers they hit before the first token, and how many inside a reply."""
+
+    before: int
+    inside: int
+
+
+def place(joins: Iterable[Join]) -> Place:
+    """Over several joins: a caller who met two of them counts twice."""
+    found = list(joins)
+    return Place(sum(join.before for join in found), sum(join.inside for join in found))
+
+
 def joins(rows: Iterable[RequestRow], cold: Collection[str]) -> list[Join]:
     """The joins of a point, in the order of their requests: cold prompts of the groups named `cold`."""
     load = sorted((row for row in rows if row.row == "load"), key=lambda row: (row.repeat, row.sent_s or 0.0))

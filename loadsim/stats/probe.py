@@ -8,14 +8,14 @@ import msgspec
 
 from ..types import RequestRow
 from .headline import ANSWERED
-from .spread import middle, since
+from .spread import Range, ranged, since
 
 Span = tuple[int, int]
 LAST = 4  # tokens: a batch breaks, and a copy is kept, so many before a prompt's end
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the same question found over `rows` answered requests: ranges of the counts, medians of the times in ms.
+    """What the same question found over `rows` answered requests: the counts' extremes, the times in ms.
 
     ttft: sent to first token; of it `before` until the headers came, `eval` the server's prompt eval. `rate`: prompt
     tokens/s of that.
@@ -24,10 +24,10 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     cache_n: Span | None
     prompt_n: Span | None
-    eval: float | None
-    before: float | None
-    ttft: float | None
-    rate: float | None
+    eval: Range | None
+    before: Range | None
+    ttft: Range | None
+    rate: Range | None
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +42,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     """How far back an edit may be, in a prompt of `tokens` of which `history` come before the tail.
 
     restored: what edits within the reach, but for one of the last 4 tokens, had back at the least; past: what others
-    had. edge: the most that was replaced within the reach, beyond: the fewest past it; None: no such edit. `cut`: the
-    server cuts its cache at the edit itself, and needs no copy.
+    had; kept, lost: the prompt evals of both, in ms. edge: the most that was replaced within the reach, beyond: the
+    fewest past it; None: no such edit. `cut`: the server cuts its cache at the edit itself, and needs no copy.
     """
 
     route: str
@@ -52,6 +52,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     edits: list[Edit]
     restored: int | None
     past: Span | None
+    kept: Range | None
+    lost: Range | None
     edge: int | None
     beyond: int | None
     cut: bool
@@ -101,7 +103,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: int
     tools: int
-    render: float | None
+    render: Range | None
     parts: Parts
 
 
@@ -191,8 +193,9 @@ def _probed(point: str, rows: list[RequestRow]) -> Probed:
 def _reach(rows: list[RequestRow]) -> Reach:
     said = rows[0].probe if rows else {}
     history, tokens = said.get("history", 0), said.get("tokens", 0)
+    asked = _by(rows, "replaced")
     edits = []
-    for replaced, same in sorted(_by(rows, "replaced").items()):
+    for replaced, same in sorted(asked.items()):
         kept = [row.cache_n for row in same]
         inside = None if None in kept else all((n or 0) >= history for n in kept)
         edits.append(Edit(replaced=replaced, parts=_parts(same), inside=inside))
@@ -208,9 +211,11 @@ def _reach(rows: list[RequestRow]) -> Reach:
         edits=edits,
         restored=min((kept for _, kept in deep), default=None),
         past=(min(past), max(past)) if past else None,
+        kept=ranged(row.prompt_ms for edit in within if edit.replaced > LAST for row in asked[edit.replaced]),
+        lost=ranged(row.prompt_ms for edit in lost for row in asked[edit.replaced]),
         edge=max((edit.replaced for edit in within), default=None),
         beyond=min((edit.replaced for edit in lost), default=None),
-        cut=bool(deep) and all(kept == tokens - replaced for replaced, kept in deep),
+        cut=bool(deep) and not lost and all(kept == tokens - replaced for replaced, kept in deep),
     )
 
 
@@ -240,7 +245,7 @@ def _floor(rows: list[RequestRow]) -> Floor:
             Chat(
                 messages=messages,
                 tools=tools,
-                render=middle(row.probe.get("render_ms") for row in same),
+                render=ranged(row.probe.get("render_ms") for row in same),
                 parts=_parts(same),
             )
             for (messages, tools), same in chats.items()
@@ -289,16 +294,15 @@ def _parts(rows: list[RequestRow]) -> Parts:
         rows=len(rows),
         cache_n=_span(row.cache_n for row in rows),
         prompt_n=_span(row.prompt_n for row in rows),
-        eval=middle(row.prompt_ms for row in rows),
+        eval=ranged(row.prompt_ms for row in rows),
         before=_ms(since(row.sent_s, row.headers_s) for row in rows),
         ttft=_ms(since(row.sent_s, row.first_token_s) for row in rows),
-        rate=middle(rates),
+        rate=ranged(rates),
     )
 
 
-def _ms(seconds: Iterable[float | None]) -> float | None:
-    found = middle(seconds)
-    return None if found is None else found * 1e3
+def _ms(seconds: Iterable[float | None]) -> Range | None:
+    return ranged(None if value is None else value * 1e3 for value in seconds)
 
 
 def _span(values: Iterable[int | None]) -> Span | None:

@@ -10,27 +10,19 @@ from statistics import median
 import msgspec
 
 from ..types import RequestRow
+from .spread import Range, ranged
 from .tokens import decode_rate, median_gap_rate
 
 Rate = Callable[[Sequence[float]], float | None]
 
 
-class Ratio(msgspec.Struct, frozen=True):
-    """The median over repeats, with the smallest and the largest; `n` is how many repeats there are."""
-
-    mid: float
-    low: float
-    high: float
-    n: int
-
-
 class Sides(msgspec.Struct, frozen=True, kw_only=True):
     """A share by the baseline on both sides of the load, by the one before and by the one after; None: a part is
-    missing."""
+    missing. Each over repeats."""
 
-    both: Ratio | None
-    before: Ratio | None
-    after: Ratio | None
+    both: Range | None
+    before: Range | None
+    after: Range | None
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,10 +47,10 @@ def _sides(alone: list[RequestRow], load: list[RequestRow], rate: Rate) -> Sides
     )
 
 
-def _ratio(alone: list[RequestRow], load: list[RequestRow], rate: Rate) -> Ratio | None:
+def _ratio(alone: list[RequestRow], load: list[RequestRow], rate: Rate) -> Range | None:
     one, many = _by_repeat(alone, rate), _by_repeat(load, rate)
     shares = [many[repeat] / one[repeat] for repeat in many if repeat in one]
-    return Ratio(median(shares), min(shares), max(shares), len(shares)) if shares else None
+    return ranged(shares)
 
 
 def _by_repeat(rows: list[RequestRow], rate: Rate) -> dict[int, float]:

@@ -18,6 +18,15 @@ class Spread(msgspec.Struct, frozen=True):
     max: float | None
 
 
+class Range(msgspec.Struct, frozen=True):
+    """The median of n samples, the smallest and the largest."""
+
+    mid: float
+    low: float
+    high: float
+    n: int
+
+
 def spread(values: Sequence[float] | NDArray[np.float64]) -> Spread:
     return Spread(percentile(values, 50), percentile(values, 95), percentile(values, 100))
 
@@ -26,6 +35,12 @@ def middle(values: Iterable[float | None]) -> float | None:
     """The median of the known ones; None: none is."""
     found = known(values)
     return median(found) if found else None
+
+
+def ranged(values: Iterable[float | None]) -> Range | None:
+    """The range of the known ones; None: none is."""
+    found = known(values)
+    return Range(median(found), min(found), max(found), len(found)) if found else None
 
 
 def known(values: Iterable[float | None]) -> list[float]:

@@ -221,3 +221,12 @@ def _or_none(read: Callable[[], T]) -> T | None:
         return read()
     except pynvml.NVMLError:
         return None
+
+
+def memory() -> tuple[tuple[str, int], ...] | None:
+    """The cards' names and how many bytes each has in all; None: there is no card that tells. It may take long."""
+    try:
+        facts = [card.facts() for card in cards()]
+    except NoCardsError:
+        return None
+    return tuple((card.name or "", card.memory_bytes or 0) for card in facts)

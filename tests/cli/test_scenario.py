@@ -76,6 +76,7 @@ def phases() -> list[str]:
     return [event["phase"] for event in events if event["event"] == "phase"]
 
 
+@pytest.mark.slow
 def test_the_main_job_small(here: Path) -> None:
     done = loadsim(
         "scenario", "twelve_callers", "--out", "run", *QUICK, "--set", "repeat=2", "--set", "baseline.replies=2"
@@ -182,6 +183,7 @@ def test_a_keys_line_end_is_no_part_of_it(here: Path, monkeypatch: pytest.Monkey
     assert code or "The run lies in [bold]x[/red]" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_closed_output_does_not_end_the_run(here: Path) -> None:
     with started("--set", "repeat=2") as popen:
         assert popen.stdout is not None
@@ -229,6 +231,7 @@ def test_ctrl_c_keeps_every_row_and_leaves_no_server(here: Path, moment: str) ->
         assert "The run did not complete (interrupted)" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_kill_leaves_no_server_and_a_run_that_reads(here: Path) -> None:
     with started() as popen:
         wait(lambda: "all callers" in phases())

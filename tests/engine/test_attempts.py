@@ -32,6 +32,7 @@ def loads(found: Any) -> list[RequestRow]:
     return [row for row in of(found, "load") if row.caller == 0]
 
 
+@pytest.mark.slow
 def test_a_request_at_a_pause_is_given_up_and_sent_again_with_the_longer_text(tmp_path: Path) -> None:
     scenario = ONE | {"pace": {"by": "speech"}, "speculation": {"by": "recorded", "eager": "100 ms"}}
     found, truth = measured(tmp_path / "run", scenario, lambda _: Faults(first=0.45), recordings={"call": PAUSED})
@@ -58,6 +59,7 @@ def test_a_request_at_a_pause_is_given_up_and_sent_again_with_the_longer_text(tm
     assert (early.spoke.gap, third.spoke.gap) == (None, None)  # the call's first words follow nobody's
 
 
+@pytest.mark.slow
 def test_an_early_request_that_is_kept_is_not_heard_before_the_turn_has_ended(tmp_path: Path) -> None:
     scenario = ONE | {"pace": {"by": "speech"}, "speculation": {"by": "recorded", "eager": "100 ms"}}
     found, _ = measured(tmp_path / "run", scenario | {"voice": {"tts": "0", "network": "0"}})
@@ -69,6 +71,7 @@ def test_an_early_request_that_is_kept_is_not_heard_before_the_turn_has_ended(tm
         assert row.playout.start_s == pytest.approx(row.spoke.end_s + 0.5, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_an_early_reply_that_was_whole_before_the_caller_went_on_is_superseded_too(tmp_path: Path) -> None:
     scenario = ONE | {"pace": {"by": "speech"}, "speculation": {"by": "recorded", "eager": "100 ms"}}
     found, _ = measured(tmp_path / "run", scenario, recordings={"call": PAUSED})
@@ -209,6 +212,7 @@ def released(found: Any) -> list[float]:
     return [e["after_s"] for e in found.events if e["event"] == "released"]
 
 
+@pytest.mark.slow
 def test_the_slot_of_an_early_request_that_was_given_up_is_watched(tmp_path: Path) -> None:
     scenario = ONE | {"pace": {"by": "speech"}, "speculation": {"by": "recorded", "eager": "100 ms"}}
     found, _ = measured(

@@ -136,6 +136,7 @@ def test_a_reply_shorter_than_the_cut_is_heard_whole(tmp_path: Path, monkeypatch
     assert all(r.cut_tokens is None for r in loads(found))
 
 
+@pytest.mark.slow
 def test_a_false_interruption_halts_the_voice_and_no_stream(tmp_path: Path) -> None:
     scenario = OWN | {"barge_in": {"backchannels": "drawn", "false_interruption": 1, "resume": "2 s"}}
     scenario |= {"callers": {"warm": {"count": 1, "turns": "2-4", "again": True}}, "duration": "200 s"}

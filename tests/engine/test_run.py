@@ -88,6 +88,7 @@ def test_free_replies_have_a_cap_and_end_themselves(tmp_path: Path) -> None:
     assert not any(body.get("ignore_eos") for body in chats(truth))
 
 
+@pytest.mark.slow
 def test_callers_hold_a_slot_each_and_all_talk_at_once(tmp_path: Path) -> None:
     found, _ = measured(tmp_path / "run", {"callers": {"warm": {"count": 5}}}, first=0.2)
     for repeat in (1, 2):

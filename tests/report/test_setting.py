@@ -24,6 +24,19 @@ def test_swept_values_are_in_it_by_the_grids_order() -> None:
     assert scenario["callers"]["warm"]["count"] == 12  # the run itself is left as it is
 
 
+def test_what_a_point_sets_is_told_whatever_the_order() -> None:
+    points = {
+        "8": {"sets": {"callers.warm.count": 8, "pace": "speech"}},
+        "4": {"sets": {"callers.warm.count": 4}},
+        "as it is": {"sets": {}},
+    }
+    swept = {"callers": {"warm": {"count": 12}}, "pace": {"by": "at_once"}}
+    for scenario in (swept, swept | {"sweep": {"callers.warm.count": [4, 8]}}):
+        run = run_of(row(), scenario=scenario, points=points)
+        assert [setting(run, name).get("callers.warm.count") for name in points] == [8, 4, 12]
+        assert [setting(run, name).paced for name in points] == [True, False, False]
+
+
 def test_zipped_values_stand_side_by_side() -> None:
     scenario = {"sweep": {"server.batch": [512, 2048], "server.ubatch": [128, 512]}, "sweep_by": "zip"}
     run = run_of(row(), scenario=scenario, embedded=True, points={"a": {}, "b": {}})

@@ -116,3 +116,16 @@ def test_requests_per_turn() -> None:
     assert "requests per turn, warm: 2.00, 2 requests for 1 turn: 1 turn without a reply" in words(
         run_of(row(), row(turn=6, outcome="error"))
     )
+
+
+def test_where_everybody_is_cold_nobody_is_joined() -> None:
+    scenario = SPEECH | {"callers": {"synthetic": {"cache": "cold"}}}
+    cold = [
+        reply(9.5, 2.5, 2.6, group="synthetic", kind="cold", prompt_n=256, prompt_ms=2000.0, caller=i) for i in range(3)
+    ]
+    text = words(run_of(*cold, scenario=scenario))
+    assert "cold join" not in text
+    assert (
+        "3 synthetic callers wait 2.50 s for the first token at p50, 2.50 at most; each reply then runs at 10.0 "
+        "tokens/s" in text
+    )

@@ -1,10 +1,12 @@
 import itertools
+import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -140,6 +142,57 @@ def test_a_broken_run_json_is_named(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "run.json").write_bytes(data)
     with pytest.raises(BadInput, match=re.escape(f"{tmp_path / 'run.json'}: ") + "."):
         read(tmp_path)
+
+
+DAMAGE: list[tuple[dict[str, Any], str]] = [
+    ({"points": [1]}, "Expected `object`, got `array` - at `$.points`"),
+    ({"points": {"p": {"slots": 3}}}, "Expected `array`, got `int` - at `$.points[...].slots`"),
+    ({"scenario": "x"}, "Expected `object | null`, got `str` - at `$.scenario`"),
+    ({"scenario": {"sweep": {"a": 1}}}, "Expected `array`, got `int` - at `$.scenario.sweep[...]`"),
+    ({"server": None}, "Expected `object`, got `null` - at `$.server`"),
+    ({"recordings": {"a": 7}}, "Expected `object`, got `int` - at `$.recordings[...]`"),
+    ({"started": {"epoch_s": "noon"}}, "Expected `float`, got `str` - at `$.started.epoch_s`"),
+    ({"digests": 4}, "Expected `object`, got `int` - at `$.digests`"),
+    ({"folder": None}, "Expected `str`, got `null` - at `$.folder`"),
+]
+
+
+@pytest.mark.parametrize(("facts", "said"), DAMAGE)
+def test_a_damaged_run_json_is_told_with_its_place(whole: Path, facts: dict[str, Any], said: str) -> None:
+    file = whole / "run.json"
+    file.write_bytes(msgspec.json.encode(msgspec.json.decode(file.read_bytes()) | facts))
+    with pytest.raises(BadInput, match=f"^{re.escape(f'{file}: {said}')}$"):
+        read(whole)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{}", "Object missing required field `event`"),
+        ('{"event":"phase"}', "Object missing required field `t_s`"),
+        ('{"event":"phase","t_s":1,"point":[]}', "Expected `str`, got `array` - at `$.point`"),
+        ('{"event":"phase","t_s":1,"resumed":"x"}', "Expected `int`, got `str` - at `$.resumed`"),
+        ('{"event":"finished","t_s":1}', "Object missing required field `point`"),
+        ('{"event":"call","t_s":1,"point":"p","group":"g"}', "Object missing required field `why`"),
+        ('{"event":"server","t_s":1,"boot":4}', "Expected `object | null`, got `int` - at `$.boot`"),
+    ],
+)
+def test_a_damaged_event_is_told_with_its_line(whole: Path, line: str, said: str) -> None:
+    file = whole / "events.jsonl"
+    good = b'{"event":"some later kind","t_s":1,"point":"p","what":[]}\n'
+    file.write_bytes(good + line.encode() + b"\n")
+    with pytest.raises(BadInput, match=f"^{re.escape(f'{file}:2: {said}')}$"):
+        read(whole)
+    file.write_bytes(good)
+    assert len(read(whole).events) == 1
+
+
+@pytest.mark.parametrize("name", ["run.json", "requests.jsonl", "events.jsonl", "replies.jsonl"])
+def test_a_pipe_in_a_files_place_is_no_file(whole: Path, name: str) -> None:
+    (whole / name).unlink(missing_ok=True)
+    os.mkfifo(whole / name)
+    with pytest.raises(BadInput, match=f"^cannot read {re.escape(str(whole / name))}: not a file$"):
+        read(whole)
 
 
 def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:

@@ -17,13 +17,14 @@ from loadsim.types import BadInput, HostSample
 from .conftest import Clock
 from .rows import row
 
+SETS = {"a, 1": {"n": 1}, "b": {"n": 2}, "c": {"n": 3}}
 TIMED: dict[str, Any] = {"sent_s": 1.0, "first_token_s": 1.5}
 
 
 def broken(folder: Path, clock: Clock) -> None:
     """A run with a finished point `a, 1`, two rows of `b`, and half a line in every file that grows."""
     recorder = Recorder(folder, clock.now, True, clock)
-    recorder.begin({"seed": 1}, ["a, 1", "b", "c"])
+    recorder.begin({"seed": 1}, SETS)
     recorder.describe_point("a, 1", slots=[0])
     for point in ("a, 1", "b"):
         recorder.event("phase", phase="warming", point=point, repeat=1)
@@ -47,8 +48,12 @@ def test_finished_points_stay_and_the_others_count_from_where_they_are_begun_aga
     broken(folder, clock)
     recorder = Recorder.resume(folder, clock.now, clock)
     assert recorder.finished == {"a, 1"}
-    recorder.begin({"seed": 1}, ["a, 1", "b", "c"])
-    assert read(folder).facts["points"] == {"a, 1": {"slots": [0]}, "b": {}, "c": {}}
+    recorder.begin({"seed": 1}, SETS)
+    assert read(folder).facts["points"] == {
+        "a, 1": {"slots": [0], "sets": {"n": 1}},
+        "b": {"sets": {"n": 2}},
+        "c": {"sets": {"n": 3}},
+    }
     # until it is begun again, what there is of a point stands
     assert [(r.point, r.turn) for r in read(folder).rows] == [("a, 1", 1), ("a, 1", 2), ("b", 1), ("b", 2)]
     recorder.event("phase", phase="warming", point="b", repeat=1)
@@ -100,7 +105,7 @@ def test_a_failed_write_takes_only_its_own_line_back(folder: Path, clock: Clock,
 
 
 def test_a_complete_run_and_a_folder_without_one_are_refused(recorder: Recorder, folder: Path, tmp_path: Path) -> None:
-    recorder.begin({}, [])
+    recorder.begin({}, {})
     recorder.close("complete")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     with pytest.raises(BadInput, match=re.escape(f"{folder}: the run is complete; there is nothing to go on with")):
@@ -114,7 +119,7 @@ def test_a_complete_run_and_a_folder_without_one_are_refused(recorder: Recorder,
 
 
 def test_a_run_that_still_goes_on_is_left_alone(recorder: Recorder, folder: Path) -> None:
-    recorder.begin({}, ["a"])
+    recorder.begin({}, {"a": {}})
     with pytest.raises(BadInput, match=re.escape(f"{folder}: the run still goes on")):
         Recorder.resume(folder, 0.0, lambda: 0.0)
     recorder.close("interrupted")
@@ -133,7 +138,7 @@ def test_a_file_system_without_locks_is_no_obstacle(folder: Path, monkeypatch: p
 
 def test_half_a_sample_is_cut_off_and_the_logs_go_on(folder: Path, clock: Clock) -> None:
     recorder = Recorder(folder, clock.now, True, clock)
-    recorder.begin({"seed": 1}, ["a"])
+    recorder.begin({"seed": 1}, {"a": {}})
     recorder.row(row(point="a"), None)
     clock.now += 10_000
     recorder.sample("host", HostSample(t_s=recorder.clock(), load=1.0))

@@ -335,6 +335,9 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("slots: 8", "cache_ram: -2", "x.yaml:8: server.cache_ram: expected a whole number, -1 or more; got -2"),
         ("slots: 8", "cache_type_k: q3", "x.yaml:8: server.cache_type_k: expected one of "
          "bf16, f16, f32, q4_0, q4_1, q5_0, q5_1, q8_0; got 'q3'"),
+        ("slots: 8", "context: 2147483648", "x.yaml:8: server.context: expected a whole number, 1 to 2147483647; "
+         "got 2147483648"),
+        ("slots: 8", "slots: 257", "x.yaml:8: server.slots: expected 256 at the most; got 257"),
         ("slots: 8", "slots: 3", "x.yaml:5: callers.warm.count: "
          "4 callers need 4 slots; the server has 3: lower callers.warm.count or raise server.slots"),
         ("  warm:\n", "  cold: {count: 5}\n  warm:\n", "x.yaml:4: callers.cold.count: "

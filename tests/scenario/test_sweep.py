@@ -5,7 +5,7 @@ import pytest
 
 from loadsim.scenario.load import load
 from loadsim.scenario.model import BargeIn, Group, Pace, ReplyLength, Scenario
-from loadsim.scenario.sweep import in_order, points
+from loadsim.scenario.sweep import in_order, points, values
 from loadsim.scenario.units import Duration, Start, VoiceRate
 from loadsim.types import BadInput
 
@@ -222,7 +222,7 @@ def test_a_swept_short_form_takes_the_place_of_the_files() -> None:
         ("sweep:\n  sweep.fit: [1]\n", f"x.yaml:9: sweep.sweep.fit: a sweep has no sweep in it; {CAN}"),
         ("sweep:\n  requst.a: [1]\n", f"x.yaml:9: sweep.requst.a: no such key; did you mean request?; {CAN}"),
         ("sweep:\n  fit: 4\n", "x.yaml:9: sweep.fit: expected a list; got 4"),
-        ("sweep:\n  fit: []\n", "x.yaml:9: sweep.fit: expected a list; got an empty list"),
+        ("sweep:\n  fit: []\n", "x.yaml:9: sweep.fit: expected a list; got an empty list; give it one value or more"),
         (
             "sweep:\n  fit: [1, 2, 1]\n",
             "x.yaml:9: sweep.fit: 1 stands twice; repeat measures a point more than once",
@@ -261,3 +261,16 @@ def test_a_scenario_made_in_code_is_checked_too() -> None:
         "scenario: sweep: callers.warm.turns: "
         "expected last, last 3, all, a turn such as 40, or turns such as 40-42; got 'first'"
     )
+
+
+def test_each_points_values_are_told_by_its_label() -> None:
+    assert values(scenario()) == {"2 warm + 1 cold": {}}
+    swept = scenario("sweep: {callers.warm.count: [1, 2], reply: [recorded, {free: 120}]}")
+    assert list(values(swept).items()) == [
+        ("count=1, reply=recorded", {"callers.warm.count": 1, "reply": "recorded"}),
+        ("count=1, reply={free: 120}", {"callers.warm.count": 1, "reply": {"free": 120}}),
+        ("count=2, reply=recorded", {"callers.warm.count": 2, "reply": "recorded"}),
+        ("count=2, reply={free: 120}", {"callers.warm.count": 2, "reply": {"free": 120}}),
+    ]
+    zipped = scenario("sweep_by: zip\nsweep: {request.top_k: [1, 2], request.top_p: [0.5, 0.5]}")
+    assert list(values(zipped).values()) == [{"request.top_k": k, "request.top_p": 0.5} for k in (1, 2)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loadsim.stats.join import joins, stall, steps, window
+from loadsim.stats.join import Place, joins, place, stall, steps, window
 from loadsim.types import RequestRow
 from tests.stats.rows import reply
 
@@ -112,3 +112,18 @@ def test_only_cold_prompts_join() -> None:
     # two cold groups are no warm callers to each other
     both = joins([cold(), cold(group="b")], ["cold", "b"])
     assert [(join.group, join.wait) for join in both] == [("cold", None), ("b", None)]
+
+
+def test_five_of_six_before_the_first_token() -> None:
+    """The article's cold join: three repeats, two warm callers each; one of six heard a word first and then waited."""
+    waits, speaks = 2.2, 0.121
+    rows: list[RequestRow] = []
+    for repeat in (1, 2, 3):
+        rows.append(reply(10.0, 3.0, 3.1, kind="cold", prompt_n=10_377, prompt_ms=2900.0, group="cold", repeat=repeat))
+        for caller in (0, 1):
+            early = (repeat, caller) == (3, 1)
+            first = speaks if early else waits
+            rest = (first + 2.5, first + 2.6) if early else (first + 0.05, first + 0.1)
+            rows.append(reply(10.0, first, *rest, repeat=repeat, caller=caller))
+    assert place(joins(rows, ["cold"])) == Place(before=5, inside=1)
+    assert place([]) == Place(0, 0)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from loadsim.stats.probe import Prefill, Reach, Tools, batches, probes
+from loadsim.stats.spread import Range
 from loadsim.stats.summary import summarize
 from loadsim.types import RequestRow
 from tests.stats.rows import row
@@ -45,11 +46,20 @@ def test_a_reach_without_an_end_and_one_without_a_beginning() -> None:
     assert (none.edge, none.beyond, none.past, none.restored, none.cut) == (None, 60, (0, 0), None, False)
 
 
+def test_an_edit_at_the_very_edge_is_no_cut_of_the_cache() -> None:
+    found = reach(edit(516, 17_362), edit(517, 10_367))  # 516 before the end, where the copy stands too
+    assert (found.cut, found.edge, found.restored) == (False, 516, 17_362)
+
+
 def test_one_loss_in_several_repeats_is_past_the_reach() -> None:
     found = reach(edit(516, 17_362), edit(516, 10_367, repeat=2, prompt_ms=300.0), edit(300, 17_362))
     assert (found.edge, found.beyond) == (300, 516)
     parts = found.edits[1].parts
-    assert (parts.rows, parts.cache_n, parts.prompt_n, parts.eval) == (2, (10_367, 17_362), (516, 7_511), 200.0)
+    assert (parts.rows, parts.cache_n, parts.prompt_n, parts.eval) == (
+        2, (10_367, 17_362), (516, 7_511), Range(200.0, 100.0, 300.0, 2),
+    )  # fmt: skip
+    # within the reach was one row, past it two: what may be lost is lost
+    assert (found.kept, found.lost) == (Range(100.0, 100.0, 100.0, 1), Range(200.0, 100.0, 300.0, 2))
 
 
 def test_what_the_server_does_not_tell_is_missing() -> None:
@@ -73,11 +83,12 @@ def test_times_are_split_and_rates_are_the_prompts() -> None:
     )
     assert isinstance(probed.found, Prefill)
     (found,) = probed.found.prompts
-    assert found.parts.rate == pytest.approx(5000)  # the median of 10,000, 5,000 and 2,500
-    assert (found.parts.eval, found.parts.rows) == (200, 3)
+    assert found.parts.rate is not None
+    assert (found.parts.rate.mid, found.parts.rate.low, found.parts.rate.high) == (5000, 2500, 10_000)
+    assert (found.parts.eval, found.parts.rows) == (Range(200, 100, 400, 3), 3)
     # the rows of these tests: sent at 10 s, headers at 10.05, the first token at 10.2
-    assert found.parts.before == pytest.approx(50)
-    assert found.parts.ttft == pytest.approx(200)
+    assert found.parts.before is not None and found.parts.before.mid == pytest.approx(50)
+    assert found.parts.ttft is not None and found.parts.ttft.mid == pytest.approx(200)
 
 
 @pytest.mark.parametrize(

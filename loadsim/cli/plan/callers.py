@@ -1,0 +1,118 @@
+"""`loadsim plan callers`: the largest number of callers that meets every target, by measuring."""
+
+import asyncio
+import os
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from ...engine.preflight import Recordings
+from ...engine.progress import Progress
+from ...plan.found import Found, Measured, Paced, write
+from ...plan.kept import Kept
+from ...plan.lines import answer, before_paced, heading, line
+from ...plan.search import Wish, search
+from ...plan.slo import targets
+from ...plan.variant import searched
+from ...results.write import claim, default_folder
+from ...run import run
+from ...scenario.load import load
+from ...shipped import find
+from ..key import api_key
+from ..scenario import began, digests, load_recordings, record
+
+
+@click.command()
+@click.argument("file", metavar="SCENARIO")
+@click.option("--slo", "slos", multiple=True, metavar="TARGET", help="What callers must have: 'ttft p95 <= 800 ms'.")
+@click.option("--group", help="The group whose number is searched; else the only one, or the only warm one.")
+@click.option("--together-only", is_flag=True, help="Leave out the confirmation with the pace of people.")
+@click.option("--most", type=click.IntRange(min=1), default=256, show_default=True, help="Callers at the most.")
+@click.option("--repeats", type=click.IntRange(min=3), default=12, show_default=True, help="Of a point, at the most.")
+@click.option("--url", help="The server to load, such as http://gpu-box:8080, in place of the scenario's.")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override any key of the scenario.")
+@click.option("--out", type=click.Path(path_type=Path), help="The run's folder; else results/<scenario>-<time>.")
+@click.option("--no-text", is_flag=True, help="Leave the replies' texts out of the run.")
+def callers(
+    file: str,
+    slos: tuple[str, ...],
+    group: str | None,
+    together_only: bool,
+    most: int,
+    repeats: int,
+    url: str | None,
+    sets: tuple[str, ...],
+    out: Path | None,
+    no_text: bool,
+) -> None:
+    """Find the largest number of callers in SCENARIO that meets every target.
+
+    \b
+    Targets, each with --slo:
+      ttft p95 <= 800 ms       p50, p90, p95 or max; also ttfs, to the first
+                               speakable chunk, and stall, a reply's largest gap
+      underruns < 1 %          replies that fall silent; also errors
+      decode >= 1.5 x voice    the slowest reply; p5 or p50; also tokens/s
+      share >= 10 %            of one caller's rate
+    Without --slo: ttft p95 <= 800 ms, ttfs p95 <= 1.2 s, underruns < 1 %.
+
+    All callers talk at once. The number doubles until a target is missed, then
+    the middle is taken; a load point is repeated until it is clear of noise. A
+    server that loadsim starts gets as many slots as it needs. What was found is
+    then confirmed with callers who have the pace of people.
+
+    Exit code 0: there is an answer; 1: the search had to stop; 2: bad input.
+    """
+    wanted = load(file, sets, url)
+    wish = Wish(
+        scenario=wanted,
+        group=searched(wanted, group),
+        targets=targets(slos),
+        default=not slos,
+        most=most,
+        repeats=repeats,
+        together_only=together_only,
+    )
+    near = find("scenarios", file).parent
+    recordings = load_recordings(wanted, near)
+    key = api_key()
+    console = Console(highlight=False, markup=False)
+    made = out is None or claim(out)
+    folder = out or default_folder(Path(file).stem, datetime.now())
+
+    def begin() -> Kept:
+        recorder = Kept(folder, asyncio.get_running_loop().time(), not no_text)
+        recorder.describe(folder=os.path.relpath(near), digests=digests(recordings))
+        return recorder
+
+    try:
+        found = run(record(begin, partial(look, wish, recordings, key, console), console, phases=False))
+    finally:
+        if began(folder, made):
+            console.print(f"\nThe run lies in {folder}", soft_wrap=True)
+    if found.stopped:
+        raise SystemExit(1)
+
+
+async def look(
+    wish: Wish, recordings: Recordings, key: str | None, console: Console, recorder: Kept, progress: Progress
+) -> Found:
+    """Search, say what is measured and what was found, and leave it in the run's folder."""
+
+    def say(what: Measured | Paced) -> None:
+        if isinstance(what, Paced):
+            console.print(f"\n{before_paced(what)}\n")
+        else:
+            console.print(line(what, wish.targets), soft_wrap=True)
+
+    for text in heading(wish.group or "", wish.targets, wish.default):
+        console.print(text, soft_wrap=not text.startswith("The"))
+    found = await search(wish, recordings, recorder, progress, key, say)
+    write(found, recorder.path)
+    console.print()
+    for text in answer(found):
+        console.print(text, style="bold")
+    return found

@@ -1,0 +1,149 @@
+"""A stay: the load points that one server serves as it is started, each checked before its first load.
+
+Who decides which points these are drives it: a sweep knows all of them before, a search only the next one.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..recording.fit import fit
+from ..recording.messages import prompt_messages
+from ..recording.model import Recording
+from ..results.write import Recorder
+from ..scenario.model import Scenario
+from ..scenario.sweep import Points
+from ..server.api import Reply
+from ..telemetry.lag import Lag
+from ..types import BadInput, RequestRow, RunStopped
+from .point import Bench, Point
+from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
+from .probe import ProbePlan, Probing, prepare
+from .progress import Progress
+from .serving import Served, serving
+
+Serve = Callable[[Scenario, Path, Progress, str | None], contextlib.AbstractAsyncContextManager[Served]]
+
+
+class Means(msgspec.Struct, frozen=True, kw_only=True):
+    """What load points are measured with, whichever server they are on. `recordings`: by the names that scenarios give
+    them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `serve`: starts a server."""
+
+    recordings: Recordings
+    recorder: Recorder
+    progress: Progress
+    origin: float
+    key: str | None
+    lag: Lag
+    serve: Serve = serving
+
+
+class Stay:
+    """One server, for as long as it is wanted as it is."""
+
+    def __init__(self, served: Served, means: Means) -> None:
+        self.served = served
+        self._means = means
+        self._fitted: dict[tuple[str, int | None], Recording] = {}
+        self._tokens: dict[str, int] = {}
+        self._told = False
+
+    async def prepare(self, points: Points, sets: Mapping[str, dict[str, Any]] | None = None) -> list[Point | Probing]:
+        """Fit the recordings to this server, check every point, and note what it is. `sets`: what points set of the
+        run's scenario, by label, where that is not noted yet. Raises BadInput before the first load."""
+        recorder, progress = self._means.recorder, self._means.progress
+        server, info = self.served.server, self.served.info
+        for _, scenario in points:
+            check_server(info, scenario)
+        progress.phase = "checking the call"
+        plans: list[Plan | ProbePlan] = []
+        for label, scenario in points:
+            used = {name: await self._call(name, scenario.fit) for name in named(scenario)}
+            plans.append(await (prepare if scenario.probe else preflight)(server, info, label, scenario, used))
+        told = {
+            name: {"title": call.title, "turns": len(call.turns), "tokens": self._tokens.get(name)}
+            for (name, _), call in self._fitted.items()
+        }
+        recorder.describe(recordings=told, server=self.served.facts)
+        for plan in plans:
+            groups = {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()}
+            own = {} if sets is None else {"sets": sets[plan.point]}
+            recorder.describe_point(plan.point, slots=plan.slots, groups=groups, **own)
+        labels = [label for label, _ in points]
+        recorder.event("stay" if self._told else "server", points=labels, **self.served.event(self._means.origin))
+        self._told = True
+        bench = self._bench()
+        return [Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans]
+
+    async def why(self, stopped: RunStopped) -> tuple[str, bool]:
+        """Why a point could not be measured, and whether that is because the server is gone."""
+        gone = await self.served.obituary()
+        return (f"{gone} ({stopped}); see {self.served.log}", True) if gone else (str(stopped), False)
+
+    async def _call(self, name: str, target: int | None) -> Recording:
+        """A recording, fitted to so many of this server's tokens."""
+        if (name, target) not in self._fitted:
+            call = self._means.recordings[name]
+            if target is not None:
+                self._tokens[name] = await self._count(call)
+                call = await fit(call, self._count, target)
+            self._fitted[name, target] = call
+        return self._fitted[name, target]
+
+    async def _count(self, call: Recording) -> int:
+        messages = prompt_messages(call, len(call.turns))
+        tokens = await prompt_tokens(self.served.server, messages, call.tools)
+        if tokens is None:
+            url = self.served.info.url
+            raise BadInput(f"fit: {url} does not count tokens (/apply-template, /tokenize): leave fit out")
+        return len(tokens)
+
+    def _bench(self) -> Bench:
+        """What the points are measured with."""
+        means = self._means
+
+        def emit(row: RequestRow, reply: Reply) -> None:
+            means.recorder.row(row, "".join(reply.text))
+            means.progress.done += 1
+            means.progress.tokens += len(reply.token_s)
+            means.progress.errors += row.outcome in ("error", "timeout")
+
+        return Bench(
+            run=means.recorder.salt,
+            server=self.served.server,
+            origin=means.origin,
+            progress=means.progress,
+            emit=emit,
+            note=means.recorder.event,
+            lag=means.lag,
+        )
+
+
+@contextlib.asynccontextmanager
+async def staying(scenario: Scenario, means: Means) -> AsyncIterator[Stay]:
+    """The scenario's server, for points that want it so. Raises BadInput and RunStopped where there is none."""
+    async with means.serve(scenario, means.recorder.path, means.progress, means.key) as served:
+        yield Stay(served, means)
+
+
+def expect(progress: Progress, planned: Sequence[Point | Probing], unplanned: int = 0) -> None:
+    """Tell how much is to be done from the first of the `planned` points on; the others are taken for as long."""
+    share = progress.repeats * (1 + unplanned / len(planned))
+    progress.total = progress.done + round(sum(point.rows() for point in planned) * share)
+    loads = [point.load_seconds() for point in planned]
+    known = [seconds for seconds in loads if seconds is not None]
+    progress.loads_left_s = sum(known) * share if len(known) == len(loads) else None
+
+
+def _told(script: Script) -> dict[str, Any]:
+    return {
+        "recording": script.recording.title,
+        "turns": [script.turns[0], script.turns[-1]],
+        "warm_tokens": script.warm,
+        "first_tokens": script.first,
+        "longest_tokens": script.longest,
+        "expects": sorted(script.expects),
+    }

@@ -1,0 +1,79 @@
+"""Drift: how one caller alone fares in the course of a run. A card that heats up slows down while nothing else changes.
+
+The one-caller rows that stand around each repeat are measured from the same state every time, so that what they differ
+by is the card.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from ..types import RequestRow
+from .headline import in_headline
+from .spread import known, middle, since
+from .tokens import decode_rate
+
+
+class Alone(msgspec.Struct, frozen=True, kw_only=True):
+    """One caller alone on one side of a repeat, in `replies` replies that count; the first of them was due at `at`
+    (run's clock). Medians of the first token (s) and the decode rate (tokens/s), and the slowest."""
+
+    point: str
+    repeat: int
+    side: Literal["before", "after"] | None
+    at: float
+    replies: int
+    first_token: float | None
+    decode: float | None
+    slowest: float | None
+
+
+class Minute(msgspec.Struct, frozen=True):
+    """Replies under load that ended in one step of time: the step's middle on the run's clock, how many there are, and
+    the median of their decode rates."""
+
+    at: float
+    replies: int
+    decode: float | None
+
+
+def alone(rows: Iterable[RequestRow]) -> list[Alone]:
+    """The one-caller rows of a run in the order in which they were measured, over all its load points."""
+    sides: dict[tuple[str, int, str | None], list[RequestRow]] = {}
+    for row in rows:
+        if row.row == "baseline" and in_headline(row) and row.sent_s is not None:
+            sides.setdefault((row.point, row.repeat, row.side), []).append(row)
+    return sorted(map(_alone, sides.values()), key=lambda each: each.at)
+
+
+def change(found: list[Alone]) -> float | None:
+    """The last decode rate over the first, less 1; None: there are no two that are known."""
+    rates = known(each.decode for each in found)
+    return rates[-1] / rates[0] - 1 if len(rates) > 1 else None
+
+
+def course(rows: Iterable[RequestRow], step: float) -> list[Minute]:
+    """The decode rate under load over time, in steps of so many seconds; steps in which no reply ended are left out."""
+    steps: dict[int, list[RequestRow]] = {}
+    for row in rows:
+        if row.row == "load" and in_headline(row) and row.end_s is not None:
+            steps.setdefault(int(row.end_s // step), []).append(row)
+    return [
+        Minute((number + 0.5) * step, len(found), middle(decode_rate(row.token_s) for row in found))
+        for number, found in sorted(steps.items())
+    ]
+
+
+def _alone(rows: list[RequestRow]) -> Alone:
+    rates = known(decode_rate(row.token_s) for row in rows)
+    return Alone(
+        point=rows[0].point,
+        repeat=rows[0].repeat,
+        side=rows[0].side,
+        at=min(row.sent_s for row in rows if row.sent_s is not None),
+        replies=len(rows),
+        first_token=middle(since(row.sent_s, row.first_token_s) for row in rows),
+        decode=middle(rates),
+        slowest=min(rates, default=None),
+    )

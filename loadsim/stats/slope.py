@@ -1,0 +1,85 @@
+"""The slope: by how much a time grows with each caller more, by least squares over the repeats' medians."""
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+
+import msgspec
+from scipy import stats
+
+from ..types import RequestRow
+from .headline import in_headline, last_attempts
+from .spread import since
+
+CONFIDENCE = 0.95
+
+Sample = tuple[int, float]
+"""Callers of a load point, and the median of one of its repeats, in seconds."""
+
+
+class Slope(msgspec.Struct, frozen=True, kw_only=True):
+    """The line through `n` samples: `per` seconds with each caller more, from `start` at none.
+
+    low, high: the 95 % interval of `per` by Student's t, with n - 2 degrees of freedom; None under 3 samples. fit: R²,
+    the part of the samples' variance that the line explains; None where they do not vary.
+    """
+
+    per: float
+    start: float
+    low: float | None
+    high: float | None
+    fit: float | None
+    n: int
+
+    def at(self, callers: float) -> float:
+        return self.start + self.per * callers
+
+
+class Growth(msgspec.Struct, frozen=True, kw_only=True):
+    """Samples of a first token and of its two parts, by callers."""
+
+    first_token: list[Sample]
+    before_headers: list[Sample]
+    prompt_eval: list[Sample]
+
+
+def slope(samples: Sequence[Sample]) -> Slope | None:
+    """None: they are not of two or more numbers of callers."""
+    callers, values = [each[0] for each in samples], [each[1] for each in samples]
+    if len(set(callers)) < 2:
+        return None
+    line = stats.linregress(callers, values)
+    free = len(samples) - 2
+    flat = len(set(values)) == 1  # no variance to explain, and no error either
+    error = 0.0 if flat else float(line.stderr)
+    margin = error * float(stats.t.ppf((1 + CONFIDENCE) / 2, free)) if free else None
+    per = float(line.slope)
+    return Slope(
+        per=per,
+        start=float(line.intercept),
+        low=None if margin is None else per - margin,
+        high=None if margin is None else per + margin,
+        fit=None if flat else float(line.rvalue) ** 2,
+        n=len(samples),
+    )
+
+
+def growth(rows: Iterable[RequestRow]) -> Growth:
+    """A sample per load point and repeat, of the replies that count; `rows` of several load points."""
+    load = [row for row in rows if row.row == "load" and row.outcome != "superseded"]
+    crowd: dict[str, set[tuple[str, int]]] = {}
+    for row in load:
+        crowd.setdefault(row.point, set()).add((row.group, row.caller))
+    good = [row for row in last_attempts(load) if in_headline(row)]
+
+    def samples(of: Callable[[RequestRow], float | None]) -> list[Sample]:
+        values: dict[tuple[str, int], list[float]] = {}
+        for row in good:
+            if (value := of(row)) is not None:
+                values.setdefault((row.point, row.repeat), []).append(value)
+        return sorted((len(crowd[point]), median(found)) for (point, _), found in values.items())
+
+    return Growth(
+        first_token=samples(lambda row: since(row.sent_s, row.first_token_s)),
+        before_headers=samples(lambda row: since(row.sent_s, row.headers_s)),
+        prompt_eval=samples(lambda row: None if row.prompt_ms is None else row.prompt_ms / 1e3),
+    )
