@@ -1,6 +1,7 @@
 """NVIDIA's cards as NVML tells of them. Its calls may take long: only a process of their own makes them."""
 
 import contextlib
+import importlib
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -224,9 +225,16 @@ def _or_none(read: Callable[[], T]) -> T | None:
 
 
 def memory() -> tuple[tuple[str, int], ...] | None:
-    """The cards' names and how many bytes each has in all; None: there is no card that tells. It may take long."""
+    """The cards' names and how many bytes each has in all; None: there is no driver. It may take long."""
+    nvml = importlib.import_module("pynvml")
     try:
-        facts = [card.facts() for card in cards()]
-    except NoCardsError:
+        nvml.nvmlInit()
+        try:
+            found = [nvml.nvmlDeviceGetHandleByIndex(number) for number in range(nvml.nvmlDeviceGetCount())]
+            return tuple(
+                (str(nvml.nvmlDeviceGetName(card)), int(nvml.nvmlDeviceGetMemoryInfo(card).total)) for card in found
+            )
+        finally:
+            nvml.nvmlShutdown()
+    except nvml.NVMLError:
         return None
-    return tuple((card.name or "", card.memory_bytes or 0) for card in facts)
