@@ -210,3 +210,109 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     probe: dict[str, Any] = {}
     token_s: list[float] = []
     token_server_ms: list[float] = []
+
+
+class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A card as its driver names it; in run.json. `card` is its number as nvidia-smi counts them; watts and bytes.
+
+    None: not told. `missing`: fields of CardSample that the card, or its driver, does not have.
+    """
+
+    card: int
+    name: str | None = None
+    driver: str | None = None
+    vbios: str | None = None
+    memory_bytes: int | None = None
+    limit_w: float | None = None
+    default_limit_w: float | None = None
+    pcie_generation: int | None = None
+    pcie_width: int | None = None
+    missing: tuple[str, ...] = ()
+
+
+class CardSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One card at one moment; a line of card.jsonl. None: not told.
+
+    `t_s`: when it came here, on the run's clock; `stamp_s`: when it was begun by the clock of the card's own machine,
+    seconds since 1970, and `took_s`: how long the card's driver took to answer.
+    `core_c`, `memory_c`: degrees Celsius. `sm_mhz`, `memory_mhz`: clocks. `power_w`, `limit_w`: draw and the limit in
+    force. `reasons`: the clock event (throttle) reasons in force, none if empty. `busy`, `memory_busy`: shares of the
+    driver's last window, 0 to 1, in which a kernel ran, and memory was read or written. `memory_bytes`: in use.
+    `pcie_rx_bytes_s`, `pcie_tx_bytes_s`: into the card and out of it, over 20 ms; `pcie_generation`, `pcie_width`: of
+    the link as it is now. `fan`: of its full speed, 0 to 1, the fastest one's. `energy_j`: since the driver was loaded.
+    """
+
+    t_s: float = 0.0
+    stamp_s: float = 0.0
+    took_s: float = 0.0
+    card: int
+    core_c: float | None = None
+    memory_c: float | None = None
+    sm_mhz: float | None = None
+    memory_mhz: float | None = None
+    power_w: float | None = None
+    limit_w: float | None = None
+    reasons: tuple[str, ...] | None = None
+    busy: float | None = None
+    memory_busy: float | None = None
+    memory_bytes: int | None = None
+    pcie_rx_bytes_s: float | None = None
+    pcie_tx_bytes_s: float | None = None
+    pcie_generation: int | None = None
+    pcie_width: int | None = None
+    fan: float | None = None
+    energy_j: float | None = None
+
+
+class HostSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """This machine since the last sample; a line of host.jsonl. None: not told.
+
+    `t_s`: on the run's clock. `cpu`, `cores`: busy shares of all cores and of each, 0 to 1; `load`: the load average
+    over a minute; `memory_bytes`: in use, what can be given back left out. `lag_*`: how late loadsim's event loop came,
+    and `gc_longest_ms` its collector's longest pause. `own_cpu`, `server_cpu`: CPU seconds over the wall's, 1 is one
+    core, of loadsim without its samplers, and of the server and all in its process group, where loadsim started it;
+    `own_rss_bytes`, `server_rss_bytes`: resident memory. `cpu_c`: the hottest sensor of the CPU, `sensors_c`: of each
+    chip, degrees Celsius; `cpu_mhz`, `cpu_mhz_least`: mean and slowest core's clock.
+    """
+
+    t_s: float = 0.0
+    cpu: float | None = None
+    cores: tuple[float, ...] = ()
+    load: float | None = None
+    memory_bytes: int | None = None
+    lag_p50_ms: float | None = None
+    lag_p99_ms: float | None = None
+    lag_max_ms: float | None = None
+    gc_longest_ms: float | None = None
+    own_cpu: float | None = None
+    own_rss_bytes: int | None = None
+    server_cpu: float | None = None
+    server_rss_bytes: int | None = None
+    cpu_c: float | None = None
+    sensors_c: dict[str, float] = {}
+    cpu_mhz: float | None = None
+    cpu_mhz_least: float | None = None
+
+
+class ServerSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """llama-server at one moment; a line of server.jsonl. None: not told.
+
+    `t_s`: when its answer came, on the run's clock; `took_s`: how long the server took. `busy`: the numbers of the
+    slots that are in use, `processing`: how many requests have a slot, `deferred`: how many wait for one.
+    The rest is what was added to its counters in the `over_s` seconds since they were last read: prompt tokens
+    evaluated, and those found in the cache, tokens generated, the seconds it spent on each, and calls of
+    llama_decode.
+    """
+
+    t_s: float
+    took_s: float
+    busy: tuple[int, ...] | None = None
+    processing: int | None = None
+    deferred: int | None = None
+    over_s: float | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    generated_tokens: int | None = None
+    prompt_s: float | None = None
+    generated_s: float | None = None
+    decodes: int | None = None

@@ -14,6 +14,7 @@ COMMANDS = {
     "doctor": "Say whether a server is ready for a load, and what it lacks.",
     "recording": "Look at a recorded call, check one, or import your own.",
     "server": "Run the embedded server alone.",
+    "card": "Log this machine's cards, a line of JSON per sample.",
     "plan": "Say what a card will hold, before you rent it.",
     "report": "Print a finished run's table again.",
 }

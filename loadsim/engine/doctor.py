@@ -15,14 +15,16 @@ from ..caller.history import cold_system, salt
 from ..recording.fit import FILLER, fit
 from ..recording.messages import Message, answer_messages, prompt_messages
 from ..recording.model import Recording
+from ..scenario.check import EMBEDDED
 from ..scenario.model import Scenario
 from ..scenario.sweep import points
 from ..server.api import Reply
 from ..server.http import HttpServer, Waits
 from ..telemetry.lag import Lag, LagReport
-from ..telemetry.nvml import cards
+from ..telemetry.peek import peek
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
-from .findings import LATE_MS, Asked, Client, Facts, Template, Trials
+from .findings import Asked, Facts, Template, Trials
+from .machine import LATE_MS, Client
 from .preflight import Plan, Recordings, check_server, preflight, prompt_tokens
 
 TOKEN_S = 30.0  # whoever hears nothing for so long has hung up
@@ -41,7 +43,7 @@ async def examine(url: str, scenario: Scenario, recordings: Recordings, key: str
     facts = Facts(
         callers=max(sum(group.count for group in point.callers.values()) for _, point in points(scenario)),
         pinned=all(group.slots != "server" for group in groups),
-        client=await _client(),
+        client=await _client(scenario, url),
     )
     server = HttpServer(url, key, waits)
     try:
@@ -220,7 +222,8 @@ def _asked(reply: Reply) -> Asked:
 # -- this machine
 
 
-async def _client() -> Client:
+async def _client(scenario: Scenario, url: str) -> Client:
+    asked = scenario.server if scenario.server.url == EMBEDDED else msgspec.structs.replace(scenario.server, url=url)
     found: list[LagReport] = []
     # What passes is no finding: this machine's own delay is there each time.
     while not found or (_late(found[-1]) > LATE_MS and len(found) < LAG_TRIES):
@@ -232,7 +235,7 @@ async def _client() -> Client:
         lag=min(found, key=_late),
         clock_s=_clock_step(),
         files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-        cards=cards(),
+        cards=await peek(scenario.telemetry, asked),
     )
 
 

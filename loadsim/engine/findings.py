@@ -2,32 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 import msgspec
 
 from ..recording.wrong import line
-from ..telemetry.lag import LagReport
 from ..types import ServerInfo
-
-Level = Literal["ok", "warning", "bad"]
+from .machine import NOT_TOLD, Client, Finding, machine
 
 FULL_HIT = 16  # tokens that are evaluated of a prompt that is there whole: 1 or 4, and what the template's end costs
-LATE_MS = 5.0
-PAUSE_MS = 20.0
-CLOCK_S = 1e-4
-SPARE_FILES = 64  # what a process holds open besides its connections
-NOT_TOLD = "not told: "
 _CLOCK_TIME = re.compile(r"strftime_now\([^)]*%-?[HIMSTXc]")
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One check: `what` was found, `why` it matters, what would `mend` it. An ok one needs only the first."""
-
-    level: Level
-    what: str
-    why: str = ""
-    mend: str = ""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,16 +60,6 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """This machine: the loop's clock in its smallest step, the loop's lag, how many files may be open, and the cards
-    that NVML names (None: no NVML)."""
-
-    clock_s: float
-    lag: LagReport
-    files: int
-    cards: tuple[str, ...] | None
-
-
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """All that the doctor saw. What was not asked, or not told, is None.
 
@@ -114,7 +87,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 def findings(facts: Facts) -> list[Finding]:
     """Every check in the order in which a person would mend things."""
-    return [*_server(facts), *_client(facts)]
+    return [*_server(facts), *machine(facts.client, facts.callers)]
 
 
 def verdict(facts: Facts, found: list[Finding]) -> str:
@@ -359,36 +332,3 @@ def _routes(facts: Facts, plain: bool) -> Iterator[Finding]:
         yield Finding("warning", "no /metrics", why, "--metrics")
     if facts.busy is not None and facts.metrics:
         yield Finding("ok", "/slots and /metrics are there")
-
-
-def _client(facts: Facts) -> Iterator[Finding]:
-    client = facts.client
-    yield _clock(client.clock_s)
-    yield _loop(client.lag)
-    needed = 2 * facts.callers + SPARE_FILES
-    if client.files < needed:
-        why = "a connection per request, and one more where a caller is early or tries again"
-        what = f"{client.files:,} files may be open; {facts.callers:,} callers need {needed:,}"
-        yield Finding("bad", what, why, f"ulimit -n {max(needed, 4096)}")
-    else:
-        yield Finding("ok", f"{client.files:,} files may be open; {needed:,} are enough")
-    if client.cards:
-        yield Finding("ok", f"card here: {line(', '.join(client.cards))}")
-    else:
-        yield Finding("ok", "no card here: the card log will be empty")
-
-
-def _clock(step: float) -> Finding:
-    if step <= CLOCK_S:
-        return Finding("ok", f"this machine's clock has steps of {step * 1e6:.2g} µs")
-    what = f"this machine's clock has steps of {step * 1e3:.2g} ms"
-    return Finding("warning", what, "no gap is known better than that", "run from a machine with a finer clock")
-
-
-def _loop(lag: LagReport) -> Finding:
-    late = lag.lag_p99_ms or 0.0
-    what = f"the idle event loop is {late:.3g} ms late at p99; GC pauses {lag.gc_longest_ms:.3g} ms at most"
-    if late <= LATE_MS and lag.gc_longest_ms <= PAUSE_MS:
-        return Finding("ok", what)
-    why = "figures hold this machine's own delay"
-    return Finding("warning", what, why, "a machine with idle cores, near the agent's; end what else runs here")

@@ -9,6 +9,7 @@ from ..scenario.load import dump
 from ..scenario.model import Scenario
 from ..scenario.sweep import Points, in_order, points, values
 from ..telemetry.lag import Lag
+from ..telemetry.logs import logs
 from ..types import BadInput, RunStopped, Unwritable
 from .preflight import Recordings
 from .progress import Progress
@@ -47,34 +48,39 @@ async def run(
             recorder.event("failed", point=label, why=why)
 
     try:
-        while left:
-            here = _here(left)
-            async with contextlib.AsyncExitStack() as stack:
-                try:
-                    stay = await stack.enter_async_context(staying(here[0][1], means))
-                    measured = await stay.prepare(here)
-                except Unwritable:
-                    raise
-                except (BadInput, RunStopped) as error:
-                    left = left[len(here) :]
-                    fail([label for label, _ in here], error, str(error))
-                    continue
-                while measured:
-                    begun = True
-                    expect(progress, measured, len(left) - len(measured))
-                    point, _ = measured.pop(0), left.pop(0)
+        async with logs(scenario.telemetry, scenario.server, recorder) as kept:
+            while left:
+                here = _here(left)
+                async with contextlib.AsyncExitStack() as stack:
                     try:
-                        for number in range(1, scenario.repeat + 1):
-                            await point.repeat(number)
+                        stay = await stack.enter_async_context(staying(here[0][1], means))
+                        measured = await stay.prepare(here)
                     except Unwritable:
-                        raise  # no other point would leave anything either
-                    except RunStopped as stopped:
-                        why, gone = await stay.why(stopped)
-                        fail([point.name], stopped, why)
-                        if gone:
-                            break  # the rest of the stay gets a new server
-                    else:
-                        recorder.end_point(point.name)
+                        raise
+                    except (BadInput, RunStopped) as error:
+                        left = left[len(here) :]
+                        fail([label for label, _ in here], error, str(error))
+                        continue
+                    served = stay.served
+                    group = None if served.process is None else served.process.pid
+                    kept.serves(served.server, group, guarded=served.command is not None)
+                    stack.push_async_callback(kept.left)
+                    while measured:
+                        begun = True
+                        expect(progress, measured, len(left) - len(measured))
+                        point, _ = measured.pop(0), left.pop(0)
+                        try:
+                            for number in range(1, scenario.repeat + 1):
+                                await point.repeat(number)
+                        except Unwritable:
+                            raise  # no other point would leave anything either
+                        except RunStopped as stopped:
+                            why, gone = await stay.why(stopped)
+                            fail([point.name], stopped, why)
+                            if gone:
+                                break  # the rest of the stay gets a new server
+                        else:
+                            recorder.end_point(point.name)
     finally:
         lag.stop()
     if failed:

@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from ..engine.findings import Finding
+from ..engine.machine import Finding
 
 STYLES = {"ok": "green", "warning": "yellow", "bad": "bold red"}
 _WIDE = max(map(len, STYLES)) + 1

@@ -14,13 +14,14 @@ from ..stats.join import Join, joins, steps
 from ..stats.requests import Requests, requests
 from ..stats.summary import PointSummary, Who, summarize
 from ..types import RequestRow
+from .logs import log_lines
 from .setting import VOICE, Setting, setting
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks; `fitted`:
     prompt tokens of the recordings before they were fitted; `server`: the event of its server's start, with the round
-    trip to it; empty in runs of old."""
+    trip to it; empty in runs of old. `logs`: what the logs of cards and of this machine say."""
 
     summary: PointSummary
     setting: Setting
@@ -34,6 +35,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     voice: float
     fitted: dict[str, int | None]
     server: dict[str, Any] = {}
+    logs: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -82,6 +84,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         joins=joins(load, found.cold) if found.joined else [],
         voice=_voice(load, found),
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
+        logs=tuple(log_lines(run, found, name)),
         server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
     )
 

@@ -10,6 +10,7 @@ from ..results.read import Run
 from ..stats.probe import Checkpoints, Floor, Parts, Prefill, Probed, Reach, Tools, batches, probes
 from ..stats.spread import Range
 from .grid import grid
+from .logs import log_lines
 from .setting import Setting, setting
 from .words import listed, number, several, span
 
@@ -23,6 +24,7 @@ def tables(run: Run) -> Iterator[RenderableType]:
         yield Text(f"\n{probed.point}{_server(said)}\n", style="bold")
         yield _table(probed, said)
         yield from (Text(f"  not answered: {error}") for error in probed.errors)
+        yield from (Text(f"\n{line}") for line in log_lines(run, said, probed.point))
 
 
 def answers(run: Run) -> Iterator[str]:

@@ -39,6 +39,7 @@ def remarks(point: Point) -> Iterator[str]:
             yield f"{who.name}: {who.evaluated:,} prompt tokens evaluated, {new}"
     yield from _server(point)
     yield _delivered(point)
+    yield from point.logs
     yield from _fitted(point)
 
 

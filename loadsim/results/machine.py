@@ -10,7 +10,7 @@ import msgspec
 
 from .. import __version__
 
-PACKAGES = ("aiohttp", "uvloop", "msgspec", "xllamacpp")
+PACKAGES = ("aiohttp", "uvloop", "msgspec", "xllamacpp", "nvidia-ml-py", "psutil")
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):

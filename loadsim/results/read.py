@@ -6,10 +6,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..types import BadInput, RequestRow
+from ..types import BadInput, CardSample, HostSample, RequestRow, ServerSample
 from .shape import check_event, check_facts
 
 FORMAT = "loadsim run 1"
+SAMPLES = {"card": CardSample, "host": HostSample, "server": ServerSample}
+"""The logs of samples, each a file of its own."""
 
 T = TypeVar("T")
 
@@ -20,6 +22,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     facts: run.json; its `ended` is None for a run that was killed or is still going on.
     texts: the replies' texts by the row's place in `rows`; empty where they were not kept.
     torn: how many files end in half a line, which is left out.
+    card, host, server: the samples, of all points; empty in runs of old and where nothing was logged.
     left_over: how many rows are not in `rows`, since their load point was begun again when the run was resumed.
     """
 
@@ -29,6 +32,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     events: list[dict[str, Any]]
     texts: dict[int, str]
     torn: int
+    card: list[CardSample] = []
+    host: list[HostSample] = []
+    server: list[ServerSample] = []
     left_over: int = 0
 
 
@@ -67,13 +73,19 @@ def read_whole(path: Path) -> Run:
     rows, torn_rows = _lines(path / "requests.jsonl", RequestRow)
     events, torn_events = _lines(path / "events.jsonl", dict[str, Any], check_event)
     texts, torn_texts = _lines(path / "replies.jsonl", Text)
+    card, torn_card = _lines(path / "card.jsonl", CardSample)
+    host, torn_host = _lines(path / "host.jsonl", HostSample)
+    server, torn_server = _lines(path / "server.jsonl", ServerSample)
     return Run(
         path=path,
         facts=facts,
         rows=rows,
         events=events,
         texts={text.request: text.text for text in texts},
-        torn=torn_rows + torn_events + torn_texts,
+        torn=torn_rows + torn_events + torn_texts + torn_card + torn_host + torn_server,
+        card=card,
+        host=host,
+        server=server,
     )
 
 

@@ -11,9 +11,9 @@ import msgspec
 
 from ..types import BadInput
 from .histograms import LINE
-from .read import contents, read_facts, read_whole
+from .read import SAMPLES, contents, read_facts, read_whole
 
-APPENDED = ("requests.jsonl", "replies.jsonl", "events.jsonl", "histograms.hlog")
+APPENDED = ("requests.jsonl", "replies.jsonl", "events.jsonl", "histograms.hlog", *(f"{log}.jsonl" for log in SAMPLES))
 FILES = ("run.json", "run.json.new", *APPENDED)
 
 
@@ -86,6 +86,7 @@ def mend(path: Path) -> Left:
             facts.get("seconds") or 0.0,
             *(event["t_s"] for event in run.events),
             *(row.end_s or 0.0 for row in run.rows),
+            *(sample.t_s for log in (run.card, run.host, run.server) for sample in log),
         ]),
     )  # fmt: skip
     log = path / "histograms.hlog"

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..types import BadInput, RequestRow, RunStopped, Unwritable
+from ..types import BadInput, CardSample, HostSample, RequestRow, RunStopped, ServerSample, Unwritable
 from .histograms import Histograms, header, metrics
 from .lines import Lines
 from .machine import host, versions
-from .read import FORMAT
+from .read import FORMAT, SAMPLES
 from .resume import clamped, lock, mend
 
 BLOCK, SPARE = 4096, 1024  # bytes: what file systems give at a time, and what a run's end may add to run.json
@@ -71,7 +71,7 @@ class Recorder:
         self.finished: frozenset[str] = frozenset()
         self.resumed = self.rows = 0
         self._written_s = 0.0
-        epoch_s = time.time() - self._clock()
+        epoch_s = time.time() - self.clock()
         self._facts: dict[str, Any] = {
             "format": FORMAT,
             "id": self.id,
@@ -105,7 +105,7 @@ class Recorder:
         self.id = found.facts["id"]
         self.finished, self.resumed, self.rows = found.finished, found.resumed + 1, found.rows
         self._histograms.clamped = clamped(found)
-        self._written_s = self._clock()
+        self._written_s = self.clock()
         self._facts = found.facts | {"ended": None, "why": None, "resumed": self.resumed}
         self._describe({})
         self.event("resumed", versions=versions())
@@ -125,6 +125,7 @@ class Recorder:
         self._replies = Lines(path / "replies.jsonl") if text else None
         self._events = Lines(path / "events.jsonl")
         self._log = Lines(path / "histograms.hlog")
+        self._samples = {name: Lines(path / f"{name}.jsonl") for name in SAMPLES}
         self._histograms = Histograms()
 
     @property
@@ -161,7 +162,11 @@ class Recorder:
     def event(self, name: str, /, **fields: Any) -> None:
         """Append what happened now."""
         again = {"resumed": self.resumed} if self.resumed else {}
-        self._events.write(_line({"t_s": self._clock(), "event": name, **again, **fields}))
+        self._events.write(_line({"t_s": self.clock(), "event": name, **again, **fields}))
+
+    def sample(self, log: str, sample: CardSample | HostSample | ServerSample) -> None:
+        """Append a sample to the log of the cards, the host or the server."""
+        self._samples[log].write(_line(sample))
 
     def end_point(self, point: str) -> None:
         """A point is measured: append its histograms, as an interval since the last such call, and that it is."""
@@ -176,10 +181,10 @@ class Recorder:
             ended, why = "stopped", why or str(error)
             raise
         finally:
-            for lines in (self._requests, self._replies, self._events, self._log):
+            for lines in (self._requests, self._replies, self._events, self._log, *self._samples.values()):
                 if lines is not None:
                     lines.close()
-            facts = {"ended": ended, "why": why, "seconds": self._clock(), "clamped": dict(self._histograms.clamped)}
+            facts = {"ended": ended, "why": why, "seconds": self.clock(), "clamped": dict(self._histograms.clamped)}
             try:
                 self._describe(facts, last=True)
             finally:
@@ -188,7 +193,7 @@ class Recorder:
                     self._held = None
 
     def _write_histograms(self, point: str | None) -> None:
-        since, self._written_s = self._written_s, max(self._clock(), self._written_s)
+        since, self._written_s = self._written_s, max(self.clock(), self._written_s)
         self._histograms.write(self._log, since, self._written_s, point)
 
     def _describe(self, facts: dict[str, Any], last: bool = False) -> None:
@@ -218,7 +223,8 @@ class Recorder:
             with old.open("r+b") as file:
                 file.write(data.ljust(size - 1) + b"\n")
 
-    def _clock(self) -> float:
+    def clock(self) -> float:
+        """Seconds on the run's clock."""
         return round(self._now() - self.start, 6)
 
 

@@ -9,7 +9,8 @@ import msgspec
 
 from ..types import ServerSettings
 from . import launch, tree
-from .model import Pace, Probe, ReplyLength, Scenario, Server
+from .build import suggestion
+from .model import Pace, Probe, ReplyLength, Scenario, Server, Telemetry
 from .retry import RETRIES
 from .tree import Node, bad
 from .turns import bounds
@@ -18,6 +19,9 @@ from .units import format_duration
 EMBEDDED = "embedded"
 MOST_SLOTS = 256  # that llama.cpp is built for
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
+
+LEAST_EVERY, MOST_EVERY = 0.1, 60.0
+CARD_EXAMPLE = "ssh gpu-box loadsim card --every {every}"
 
 PROBES = {
     "reach": ("history", "tail", "replaced", "route"),
@@ -71,7 +75,12 @@ def check(scenario: Scenario, node: Node) -> None:
     for path, text in _secrets(scenario):
         raise bad(_unspoken(tree.find(node, path).where), path, text)
     for path, text in chain(
-        _own(scenario), _talking(scenario), _probing(scenario), _settings(scenario.server), _fitting(scenario)
+        _own(scenario),
+        _talking(scenario),
+        _probing(scenario),
+        _logging(scenario.telemetry),
+        _settings(scenario.server),
+        _fitting(scenario),
     ):
         raise bad(tree.find(node, path).where, path, text)
 
@@ -79,9 +88,10 @@ def check(scenario: Scenario, node: Node) -> None:
 def _secrets(scenario: Scenario) -> Iterator[Problem]:
     if re.search("[@?]", scenario.server.url):
         yield "server.url", "no name, password or query in a url; give the key as LOADSIM_API_KEY"
-    for word in (scenario.server.launch or "").replace("=", " ").split():
-        if word.startswith("-") and _SECRET.fullmatch(word.lstrip("-").lower().replace("-", "_")):
-            yield "server.launch", f"no secrets in a scenario; give {word} by a file, or in the environment"
+    for key, command in {"server.launch": scenario.server.launch, "telemetry.card": scenario.telemetry.card}.items():
+        for word in (command or "").replace("=", " ").split():
+            if word.startswith("-") and _SECRET.fullmatch(word.lstrip("-").lower().replace("-", "_")):
+                yield key, f"no secrets in a scenario; give {word} by a file, or in the environment"
     for path in _paths(scenario.request, "request"):
         if _SECRET.fullmatch(path.rpartition(".")[2].lower().replace("-", "_")):
             yield path, "no secrets in a scenario; give the key as LOADSIM_API_KEY"
@@ -169,6 +179,24 @@ def _probing(scenario: Scenario) -> Iterator[Problem]:
         yield "probe.replaced", f"only the tail is edited, which has {probe.tail} tokens (probe.tail); got {got}"
     if scenario.server.url == EMBEDDED and probe.slot >= scenario.server.slots:
         yield "probe.slot", f"expected a slot of the server, 0 to {scenario.server.slots - 1}; got {probe.slot}"
+
+
+def _logging(telemetry: Telemetry) -> Iterator[Problem]:
+    """How often samples are taken, and the command of a remote card log."""
+    if telemetry.every is not None and not LEAST_EVERY <= telemetry.every <= MOST_EVERY:
+        least, most = format_duration(LEAST_EVERY), format_duration(MOST_EVERY)
+        yield "telemetry.every", f"expected {least} to {most}, or null; got {format_duration(telemetry.every)}"
+    if telemetry.card in ("auto", "none"):
+        return
+    if " " not in telemetry.card.strip() and not re.search("[/.]", telemetry.card):
+        # One bare word is rather a slip than a program that needs no flag.
+        hint = suggestion(telemetry.card.lower(), ["auto", "none"])
+        allowed = f"expected auto, none, or a command such as {CARD_EXAMPLE}"
+        yield "telemetry.card", f"{allowed}; got {telemetry.card!r}{hint}"
+    try:
+        launch.names(telemetry.card, ("every",), CARD_EXAMPLE)
+    except ValueError as error:
+        yield "telemetry.card", str(error)
 
 
 def _settings(server: Server) -> Iterator[Problem]:

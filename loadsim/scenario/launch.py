@@ -1,8 +1,8 @@
-"""The command template of a server that the user gives us to start."""
+"""Command templates of the user's: of a server that we are to start, and of a card log."""
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 SETTINGS = (
@@ -22,16 +22,18 @@ ALLOWED = ("port", *SETTINGS)
 _NAME = re.compile(r"\{(\w+)\}")
 
 
-def names(template: str) -> list[str]:
+def names(
+    template: str, allowed: Sequence[str] = ALLOWED, example: str = "llama-server -m model.gguf --port {port}"
+) -> list[str]:
     """The placeholders of a template. Raises ValueError for one that is not known, and for quotes that do not close."""
     if not words(template):
-        raise ValueError("expected a command, such as llama-server -m model.gguf --port {port}")
+        raise ValueError(f"expected a command, such as {example}")
     found = list(dict.fromkeys(_NAME.findall(template)))
     for name in found:
-        if name not in ALLOWED:
-            near = get_close_matches(name, ALLOWED, n=1)
+        if name not in allowed:
+            near = get_close_matches(name, allowed, n=1)
             hint = f"; did you mean {{{near[0]}}}?" if near else ""
-            known = ", ".join(f"{{{each}}}" for each in ALLOWED)
+            known = ", ".join(f"{{{each}}}" for each in allowed)
             raise ValueError(f"unknown placeholder {{{name}}}{hint} (allowed: {known})")
     return found
 

@@ -214,6 +214,22 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     silence: Duration = Duration(30)
 
 
+class Telemetry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is logged beside the rows: the cards, this machine and the server.
+
+    every: time between two samples; null for no logs at all.
+    card: `auto` logs this machine's cards where the server runs here on a card; `none` logs none; else a command whose
+        output is read, such as `ssh gpu-box loadsim card --every {every}`; no shell runs it. `{every}` is the seconds
+        between two samples.
+    cards: the numbers of the cards to be logged, as nvidia-smi counts them; null for those that the server uses where
+        loadsim started it, else all.
+    """
+
+    every: Duration | None = Duration(2)
+    card: str = "auto"
+    cards: Annotated[list[Natural], Meta(min_length=1)] | None = None
+
+
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One scenario file.
 
@@ -238,6 +254,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     duration: how long callers begin turns; null until all calls are over.
     request: fields passed to the server as they are.
     timeout: when waiting ends.
+    telemetry: what is logged beside the rows.
     sweep: values for a key such as `callers.warm.slots` or `server.ubatch`, one load point each. A server that loadsim
         starts is started again where one of its keys changes.
     sweep_by: `grid` makes a load point of every combination of the keys' values, `zip` one of all first values, one of
@@ -265,6 +282,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     duration: Duration | None = None
     request: dict[str, Any] = {}
     timeout: Timeouts = Timeouts()
+    telemetry: Telemetry = Telemetry()
     sweep: dict[str, Annotated[list[Any], Meta(min_length=1)]] = {}
     sweep_by: Literal["grid", "zip"] = "grid"
     order: Literal["file", "random"] = "file"

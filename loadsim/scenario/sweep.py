@@ -20,6 +20,7 @@ FIXED = {
     "recording": "one recording for all points, so that they compare",
     "repeat": "every point is measured equally often",
     "seed": "every point draws in the same order",
+    "telemetry": "a run has one log",
     "sweep": "a sweep has no sweep in it",
     "sweep_by": "all keys are combined in one way",
     "order": "the points have one order",

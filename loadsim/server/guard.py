@@ -1,6 +1,7 @@
-"""Runs a command that knows nothing of us so that it ends with us: `python guard.py PARENT COMMAND...`.
+"""Runs a command that knows nothing of us so that it ends with us: `python guard.py PARENT STREAM COMMAND...`.
 
-Says in a line of JSON on stdout that the command runs, or why it cannot; what the command prints goes to stderr. When
+Says in a line of JSON on stdout that the command runs, or why it cannot; what the command prints goes to stderr (STREAM
+is 2), or to stdout too (1), on which that line may then come second. When
 stdin ends, or the parent is gone, the command is ended: its own stdin closes, then it gets a TERM, then its whole group
 a KILL. When the command ends by itself, so does this, with its exit status. It is run as a file, in Python's isolated
 mode, and imports nothing of ours, so that it starts at once.
@@ -20,7 +21,7 @@ GRACE_S = 5.0
 
 def main() -> None:
     """Guard the command until it has ended."""
-    parent, command = int(sys.argv[1]), sys.argv[2:]
+    parent, stream, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     # A handler, since what is ignored would be ignored by the command too; for this is in the command's group.
     signal.signal(signal.SIGTERM, lambda *_: None)
     woken, wake = os.pipe()
@@ -28,7 +29,7 @@ def main() -> None:
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
-        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=2)
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=stream)
     except OSError as error:
         say(error=f"{command[0]}: {'command not found' if isinstance(error, FileNotFoundError) else error.strerror}")
         sys.exit(127)

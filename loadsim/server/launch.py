@@ -19,13 +19,17 @@ async def start(command: Sequence[str], log: Path) -> process.Process:
     It has an open stdin, and ends with us, with its process group. Returned when it runs, which is long before it
     serves. Raises CommandError.
     """
-    # A file of its own, not a module: the working directory may hold modules that would break it.
-    guarded = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *command]
-    started = await process.start(guarded, log)
+    started = await process.start(guarded(command), log)
     if "error" in started.ready:
         await started.stop()
         raise CommandError(started.ready["error"])
     return started
+
+
+def guarded(command: Sequence[str], stream: int = 2) -> list[str]:
+    """The command that runs `command` so that it ends with us; see `guard` for where its prints go."""
+    # A file of its own, not a module: the working directory may hold modules that would break it.
+    return [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), str(stream), *command]
 
 
 def free_port() -> int:

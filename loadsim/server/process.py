@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 _LAST_LINES = 12
+_LONGEST = 1 << 20  # bytes of a line; one that is longer is handed on in pieces
 
 
 class StartError(Exception):
@@ -25,11 +26,13 @@ class StartError(Exception):
 
 
 class Process:
-    """A running child. Made by `start`; `ready` is what it said when it was ready."""
+    """A running child. Made by `start`; `ready` is what it said when it was ready. Or made by `stream`."""
 
     ready: dict[str, Any]
 
-    def __init__(self, popen: "subprocess.Popen[bytes]", log: Path) -> None:
+    def __init__(
+        self, popen: "subprocess.Popen[bytes]", log: Path, heard: Callable[[bytes], None] | None = None
+    ) -> None:
         assert popen.stdin is not None
         assert popen.stdout is not None
         loop = asyncio.get_running_loop()
@@ -37,6 +40,7 @@ class Process:
         self._popen = popen
         self._stdin, self._stdout = popen.stdin, popen.stdout
         self._said = b""
+        self._heard = heard
         self._line: asyncio.Future[bytes] = loop.create_future()
         self._ended = asyncio.Event()
         os.set_blocking(self._stdout.fileno(), False)
@@ -77,6 +81,12 @@ class Process:
                 os.killpg(self.pid, signal.SIGKILL)
             self._reap()
 
+    def tell(self, message: bytes) -> None:
+        """Write a line to its stdin; nothing happens where it is gone, or has not read the last ones."""
+        with suppress(OSError, ValueError):
+            os.set_blocking(self._stdin.fileno(), False)
+            self._stdin.write(message)
+
     async def _first_line(self, message: bytes) -> bytes:
         """Say `message`, wait for a line; empty if the child ended."""
         with suppress(BrokenPipeError):
@@ -93,8 +103,14 @@ class Process:
             self.kill()  # what it may have left in its group
             return
         self._said += said
-        if b"\n" in self._said and not self._line.done():
-            self._line.set_result(self._said.partition(b"\n")[0])
+        *lines, self._said = self._said.split(b"\n")
+        if len(self._said) > _LONGEST:
+            lines, self._said = [*lines, self._said], b""
+        for line in lines:
+            if self._heard is not None:
+                self._heard(line)
+            elif not self._line.done():
+                self._line.set_result(line)
 
     def _reap(self) -> None:
         """It can be waited for a moment after its pipes have closed."""
@@ -126,6 +142,12 @@ async def start(command: Sequence[str], log: Path, message: bytes = b"", folder:
         await process.ended()
         raise
     return process
+
+
+def stream(command: Sequence[str], log: Path, heard: Callable[[bytes], None], folder: Path | None = None) -> Process:
+    """Run `command` as `start` does, and hand each line of its stdout to `heard`. Raises OSError."""
+    popen, _ = _spawn(command, log, folder)
+    return Process(popen, log, heard)
 
 
 def _spawn(command: Sequence[str], log: Path, folder: Path | None) -> tuple["subprocess.Popen[bytes]", int]:

@@ -95,7 +95,8 @@ def test_the_main_job_small(here: Path) -> None:
     load = [row for row in found.rows if row.row == "load"]
     assert {(row.kind, row.cache_n, row.outcome) for row in load} == {("extension", 10_369, "ok")}
     assert {len(row.token_s) for row in load} == {45}
-    assert sorted(path.name for path in Path("run").iterdir()) == [
+    logs = {"host.jsonl", "server.jsonl"}  # where it took long enough for a sample
+    assert sorted({path.name for path in Path("run").iterdir()} - logs) == [
         "events.jsonl", "histograms.hlog", "replies.jsonl", "requests.jsonl", "run.json", "server.log",
     ]  # fmt: skip
     # the table is made again from the run alone

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from loadsim.engine import doctor
-from loadsim.engine.findings import Facts, Finding, Trials, findings, verdict
+from loadsim.engine.findings import Facts, Trials, findings, verdict
+from loadsim.engine.machine import Finding
 from loadsim.run import run
 from loadsim.scenario.load import restore
 from loadsim.server.http import HttpServer
@@ -17,6 +18,7 @@ from loadsim.telemetry.lag import Lag, LagReport
 from loadsim.types import ChatRequest
 from tests.calls import CALL
 from tests.engine.truthful import measured
+from tests.telemetry.cards import ARTICLE, Machine, Simulated, simulated
 from tests.truth import Faults, prompt, serve
 
 QUICK: dict[str, Any] = {"first": 0.01, "step": 0.001, "tokens": 8, "metrics": True}
@@ -29,7 +31,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short look at this machine's lag, and one that does not judge it."""
     monkeypatch.setattr(doctor, "LAG_S", 0.02)
     monkeypatch.setattr(doctor, "LATE_MS", 1000.0)
-    monkeypatch.setattr("loadsim.engine.findings.LATE_MS", 1000.0)
+    monkeypatch.setattr("loadsim.engine.machine.LATE_MS", 1000.0)
 
 
 def examined(scenario: dict[str, Any] | None = None, key: str | None = None, **options: Any) -> Facts:
@@ -219,7 +221,7 @@ def test_nobody_there() -> None:
 
 
 def test_the_lag_of_a_loop_that_stands_still_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loadsim.engine.findings.LATE_MS", 40.0)
+    monkeypatch.setattr("loadsim.engine.machine.LATE_MS", 40.0)
     wanted = restore(TWO, "test")
 
     async def main() -> Facts:
@@ -228,6 +230,33 @@ def test_the_lag_of_a_loop_that_stands_still_is_told(monkeypatch: pytest.MonkeyP
 
     late = next(finding for finding in findings(run(main())) if "event loop" in finding.what)
     assert late.level == "warning"
+
+
+@pytest.mark.parametrize(
+    ("telemetry", "level", "said"),
+    [
+        ({}, "ok", "card log every 2 s: NVIDIA GeForce RTX 3090"),
+        ({"every": "500 ms", "cards": [0]}, "ok", "card log every 0.5 s: NVIDIA GeForce RTX 3090"),
+        ({"cards": [3]}, "ok", "no card log: no card 3; there are 1"),
+        ({"card": "none"}, "ok", "no card log is wanted"),
+        ({"every": None}, "ok", "nothing will be logged beside the rows"),
+        ({"card": "no-such-ssh gpu-box"}, "warning", "no card log: no-such-ssh: command not found"),
+        (
+            {"card": "sh -c 'echo refused >&2; exit 255'"},
+            "warning",
+            "no card log: it ended with status 255; its last words: refused",
+        ),
+    ],
+)
+def test_what_the_card_log_will_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, telemetry: dict[str, Any], level: str, said: str
+) -> None:
+    for name, value in simulated(Machine(cards=[Simulated(curve=ARTICLE)]), tmp_path).items():
+        monkeypatch.setenv(name, value)
+    facts = examined({"telemetry": telemetry})
+    (finding,) = [each for each in findings(facts) if said in each.what]
+    assert finding.level == level
+    assert (finding.mend != "") == (level == "warning")
 
 
 @pytest.mark.parametrize(("seen", "least"), [([9.0, 2.0], 2.0), ([9.0, 8.0, 7.0], 7.0), ([1.0], 1.0)])
@@ -240,5 +269,7 @@ def test_a_delay_that_passes_is_no_finding(monkeypatch: pytest.MonkeyPatch, seen
 
     monkeypatch.setattr(doctor, "Lag", Late)
     monkeypatch.setattr(doctor, "LATE_MS", 5.0)
-    assert run(doctor._client()).lag.lag_p99_ms == least
+    assert (
+        run(doctor._client(restore(TWO | {"telemetry": {"every": None}}, "test"), "http://x")).lag.lag_p99_ms == least
+    )
     assert not left

@@ -3,15 +3,19 @@
 import msgspec
 import pytest
 
-from loadsim.engine.findings import Asked, Client, Facts, Finding, Template, Trials, findings, verdict
+from loadsim.engine.findings import Asked, Facts, Template, Trials, findings, verdict
+from loadsim.engine.machine import UNKNOWN, Client, Finding
 from loadsim.telemetry.lag import LagReport
-from loadsim.types import ServerInfo
+from loadsim.telemetry.peek import Seen
+from loadsim.telemetry.source import ELSEWHERE
+from loadsim.types import CardFacts, ServerInfo
 
 LAG = LagReport(
     lag_p50_ms=0.1, lag_p99_ms=0.5, lag_max_ms=1.0, samples=200, gc_pauses=0, gc_longest_ms=0.0, gc_total_ms=0.0,
     cpu_share=0.01,
 )  # fmt: skip
-CLIENT = Client(clock_s=1e-7, lag=LAG, files=1024, cards=("NVIDIA GeForce RTX 3090",))
+CARD = Seen(every=2.0, cards=(CardFacts(card=0, name="NVIDIA GeForce RTX 3090", missing=("memory_c", "fan")),))
+CLIENT = Client(clock_s=1e-7, lag=LAG, files=1024, cards=CARD)
 INFO = ServerInfo(url="http://box", build="b10902", slots=12, context=32768, template="{{ messages }}")
 # As the embedded server answered: a cold prompt of 1,298 tokens, the same, an extension, an edit, back after slot 1.
 TRIALS = Trials(
@@ -136,7 +140,10 @@ def test_without_checkpoints_the_cache_is_told_by_an_extension() -> None:
         changed("info", template="{{ strftime_now('%d %b %Y') }}"),  # changes at midnight only
         changed("info", context=10_509),
         changed("client", files=88),
-        changed("client", cards=None),
+        changed("client", cards=Seen(every=2.0, why="NVML: NVML Shared Library Not Found")),
+        changed("client", cards=Seen(every=2.0, why=ELSEWHERE)),
+        changed("client", cards=Seen(every=2.0)),
+        changed("client", cards=Seen()),
         changed("trials", back=None, one=None, other=None),  # one slot
         changed("template", tool=None, shown=None),
     ],
@@ -194,3 +201,23 @@ def test_a_prompt_that_is_found_only_when_it_comes_back_whole() -> None:
 def test_what_a_server_says_cannot_move_the_terminal() -> None:
     facts = changed("info", build="b1\x1b[2J\nready")
     assert any(finding.what == "build b1?[2J?ready" for finding in findings(facts))
+
+
+@pytest.mark.parametrize(
+    ("seen", "level", "what", "why", "mend"),
+    [
+        (CARD, "ok", "card log every 2 s: NVIDIA GeForce RTX 3090", "not told: memory temperature", ""),
+        (Seen(every=0.5, cards=(CardFacts(card=0, name="A"), CardFacts(card=1, name="B", missing=("core_c", "fan")))),
+         "warning", "card log every 0.5 s: 0: A, 1: B", f"not told: core temperature; {UNKNOWN}",
+         "a driver that tells it"),
+        (Seen(every=2.0, why="NVML: Driver Not Loaded"), "ok", "no card log: NVML: Driver Not Loaded", UNKNOWN, ""),
+        (Seen(every=2.0, why=ELSEWHERE), "ok", f"no card log: {ELSEWHERE}", UNKNOWN,
+         "--set 'telemetry.card=ssh gpu-box loadsim card --every {every}', with loadsim installed there"),
+        (Seen(every=2.0, why="it ended with status 255", foreign=True), "warning",
+         "no card log: it ended with status 255", UNKNOWN,
+         "mend telemetry.card; it must print a line per sample, as loadsim card"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_the_card_log(seen: Seen, level: str, what: str, why: str, mend: str) -> None:
+    found = findings(changed("client", cards=seen))[-1]
+    assert (found.level, found.what, found.why, found.mend) == (level, what, why, mend)

@@ -54,6 +54,11 @@ def children() -> list[int]:
     return list(map(int, Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()))
 
 
+def servers() -> list[int]:
+    """Those that are servers; the others sample what the run logs."""
+    return [pid for pid in children() if b"loadsim.server" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
 def begun(found: Run) -> list[str]:
     """The points as they were measured."""
     return list(dict.fromkeys(event["point"] for event in events(found, "phase")))
@@ -105,7 +110,7 @@ def test_a_server_that_dies_is_started_again(tmp_path: Path) -> None:
         task = asyncio.create_task(embedded(tmp_path / "run", scenario))
         while not (tmp_path / "run" / "events.jsonl").exists() or not events(read(tmp_path / "run"), "phase"):
             await asyncio.sleep(0.01)
-        (server,) = children()
+        (server,) = servers()
         os.kill(server, signal.SIGKILL)
         with pytest.raises(RunStopped, match=r"^1 of 2 load points failed: top_k=1 \(the embedded server is gone \("):
             await task

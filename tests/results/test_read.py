@@ -13,7 +13,7 @@ import pytest
 
 from loadsim.results.read import Run, read
 from loadsim.results.write import Recorder
-from loadsim.types import BadInput
+from loadsim.types import BadInput, CardSample, HostSample, ServerSample
 
 from .rows import row
 
@@ -207,3 +207,41 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_row_of_a_run_is_the_struct_that_was_given(whole: Path) -> None:
     assert msgspec.json.encode(read(whole).rows[0]) == msgspec.json.encode(row(turn=1))
+
+
+SAMPLES: dict[str, CardSample | HostSample | ServerSample] = {
+    "card": CardSample(t_s=1.5, card=1, core_c=88.0, reasons=("sw power cap",)),
+    "host": HostSample(t_s=1.5, cpu=0.5, cores=(0.25, 0.75), sensors_c={"coretemp": 61.0}),
+    "server": ServerSample(t_s=1.5, took_s=0.01, busy=(0, 3), prompt_tokens=10),
+}
+
+
+def test_samples_come_back_and_half_a_last_one_is_left_out(recorder: Recorder, folder: Path) -> None:
+    recorder.row(row(), None)
+    for _ in range(2):
+        for log, sample in SAMPLES.items():
+            recorder.sample(log, sample)
+    found = read(folder)  # at once, while it is being written
+    assert {"card": found.card, "host": found.host, "server": found.server} == {
+        log: [sample] * 2 for log, sample in SAMPLES.items()
+    }
+    for log in SAMPLES:
+        file = folder / f"{log}.jsonl"
+        whole = file.read_bytes()
+        for _ in cuts(file):
+            found = read(folder)
+            assert getattr(found, log) in ([SAMPLES[log]], [SAMPLES[log]] * 2)
+            assert found.torn == (len(getattr(found, log)) == 1 and file.read_bytes() != whole.splitlines(True)[0])
+        file.write_bytes(whole)
+
+
+def test_a_run_of_old_has_no_samples(whole: Path) -> None:
+    found = read(whole)
+    assert (found.card, found.host, found.server, found.torn) == ([], [], [], 0)
+
+
+def test_a_sample_that_cannot_be_read_is_told_with_its_line(recorder: Recorder, folder: Path) -> None:
+    recorder.sample("card", SAMPLES["card"])
+    (folder / "card.jsonl").write_bytes((folder / "card.jsonl").read_bytes() + b'{"t_s": 2}\n')
+    with pytest.raises(BadInput, match=r"card\.jsonl:2: .*card"):
+        read(folder)

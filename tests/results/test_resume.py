@@ -12,7 +12,7 @@ from loadsim.results.histograms import read_log
 from loadsim.results.read import read
 from loadsim.results.resume import lock
 from loadsim.results.write import Recorder
-from loadsim.types import BadInput
+from loadsim.types import BadInput, HostSample
 
 from .conftest import Clock
 from .rows import row
@@ -134,3 +134,21 @@ def test_a_file_system_without_locks_is_no_obstacle(folder: Path, monkeypatch: p
 
     monkeypatch.setattr(fcntl, "flock", none)
     os.close(lock(folder))
+
+
+def test_half_a_sample_is_cut_off_and_the_logs_go_on(folder: Path, clock: Clock) -> None:
+    recorder = Recorder(folder, clock.now, True, clock)
+    recorder.begin({"seed": 1}, {"a": {}})
+    recorder.row(row(point="a"), None)
+    clock.now += 10_000
+    recorder.sample("host", HostSample(t_s=recorder.clock(), load=1.0))
+    os.close(recorder._held or -1)
+    with (folder / "host.jsonl").open("ab") as file:
+        file.write(b'{"t_')
+    clock.now -= 10_000
+    recorder = Recorder.resume(folder, clock.now, clock)
+    assert recorder.clock() >= 10_000  # a sample too is a time that has been
+    recorder.sample("host", HostSample(t_s=recorder.clock(), load=2.0))
+    recorder.close("complete")
+    assert [sample.load for sample in read(folder).host] == [1.0, 2.0]
+    assert read(folder).torn == 0
