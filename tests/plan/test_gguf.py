@@ -174,7 +174,7 @@ def parsed(data: bytes) -> Header | None:
         assert peak < 64 * len(data) + 100_000
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=400))
 def test_any_bytes_are_a_header_or_none(data: bytes) -> None:
     parsed(data)
@@ -182,7 +182,7 @@ def test_any_bytes_are_a_header_or_none(data: bytes) -> None:
     parsed(begun(tensors=2, keys=2) + data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_a_header_with_some_bytes_changed_is_a_header_or_none(data: st.DataObject) -> None:
     nano = whole()

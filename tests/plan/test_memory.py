@@ -217,7 +217,7 @@ NUMBERS = st.integers(0, 8) | st.integers(-(1 << 63), (1 << 64) - 1)
 VALUES = NUMBERS | st.booleans() | st.floats() | st.text(max_size=3) | st.lists(NUMBERS | st.booleans(), max_size=9)
 
 
-@hypothesis_settings(max_examples=200, deadline=None)
+@hypothesis_settings(max_examples=200)
 @given(
     st.sampled_from(" ".join(KNOWN).split()),
     st.dictionaries(st.sampled_from(" ".join(KEYS).split()), VALUES),

@@ -93,7 +93,7 @@ def test_it_is_exact_in_few_counts(name: str, share: float) -> None:
     assert check(made) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(TOKENIZERS)), st.floats(0.7, 1.5))
 def test_any_target_in_reach_is_met(name: str, share: float) -> None:
     tokenizer = TOKENIZERS[name]
@@ -102,7 +102,7 @@ def test_any_target_in_reach_is_met(name: str, share: float) -> None:
     assert check(made) == []
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sets(st.text("theisoanld .,", min_size=2, max_size=7), max_size=40), st.integers(1, 400))
 def test_any_pieces_will_do(known: set[str], more: int) -> None:
     tokenizer = longest(known)

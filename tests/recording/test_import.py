@@ -331,7 +331,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(JSON, st.sampled_from(sorted(FORMATS)))
 def test_any_json_is_a_call_or_bad_input(data: Any, form: str) -> None:
     try:
@@ -355,7 +355,7 @@ ENTRY = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.lists(ENTRY, min_size=2, max_size=12))
 def test_whatever_times_a_file_has_the_call_is_in_order(entries: list[dict[str, Any]]) -> None:
     try:

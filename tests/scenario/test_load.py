@@ -753,7 +753,6 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     return draw(scenario)
 
 
-@settings(deadline=None)
 @given(scenarios())
 @example(Scenario(recording="1e3", callers={"no": Group(count=1)}, request={"a": "1e3", "b": 1e-7, "c": "\U0001f600"}))
 def test_a_dump_loads_as_the_same_scenario(tmp_path_factory: pytest.TempPathFactory, scenario: Scenario) -> None:
@@ -777,7 +776,6 @@ def pieces() -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(words), max_size=20).map("".join)
 
 
-@settings(deadline=None)
 @given(pieces() | st.text() | st.binary())
 @example("callers:\n  warm:\n    count: &a 4\n  b: {count: *a}\nrecording: x")
 def test_no_text_raises_anything_but_badinput(tmp_path_factory: pytest.TempPathFactory, text: str | bytes) -> None:
@@ -804,7 +802,6 @@ KEYS = [
 ]
 
 
-@settings(deadline=None)
 @given(st.text() | st.builds("{}={}".format, st.sampled_from(KEYS), st.text()))
 def test_no_set_raises_anything_but_badinput(tmp_path_factory: pytest.TempPathFactory, change: str) -> None:
     path = tmp_path_factory.getbasetemp() / "base.yaml"
