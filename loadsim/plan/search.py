@@ -23,6 +23,7 @@ from .variant import Sets, at_once, embedded, grows, others, paced, put, searche
 from .verdict import LEAST, Figure, Verdict, confidence, judge, judge_replies, needed, overall
 from .watch import Watch
 
+PATIENT = 6  # repeats that are given to a client or a card that is not as it was, once the verdict is clear
 MARGIN = 1.2  # more replies than are needed: some callers are in mid-turn when the time is over
 
 
@@ -214,7 +215,7 @@ class Search:
             broken = self._watch.broken(label)
             # A moment in which the machine was busy elsewhere goes by: more repeats tell it from a client that is slow.
             self._stopped = broken or self._watch.changed(label)
-            if broken or (overall(figures) != "unclear" and self._stopped is None):
+            if broken or (overall(figures) != "unclear" and (self._stopped is None or number >= PATIENT)):
                 break
         recorder.end_point(label)
         rows = [row for row in recorder.measured[label] if row.row == "load" and row.group == self._group]
