@@ -23,6 +23,7 @@ from .variant import Sets, at_once, embedded, grows, others, paced, put, searche
 from .verdict import LEAST, Figure, Verdict, confidence, judge, judge_replies, needed, overall
 from .watch import Watch
 
+PATIENT = 6  # repeats that are given to a client or a card that is not as it was, once the verdict is clear
 MARGIN = 1.2  # more replies than are needed: some callers are in mid-turn when the time is over
 
 
@@ -156,8 +157,7 @@ class Search:
         if any(point.point == label for point in self._points):
             label = f"{label}, slots={slots}"
         found = await self._measure(label, count, slots, sets)
-        if self._stopped is None or self._stopped[0] == "errors":
-            self._known[count] = found.verdict
+        self._known[count] = found.verdict
         return found
 
     async def _confirm(self, count: int) -> Measured | None:
@@ -210,10 +210,13 @@ class Search:
                 if not self._points:
                     raise RunStopped(why) from None
                 return self._failed(found, why, "broken")
-            self._stopped = self._watch.broken(label) if number >= LEAST or number == scenario.repeat else None
-            if self._stopped or (number >= LEAST and overall(figures) != "unclear"):
+            if number < min(LEAST, scenario.repeat):
+                continue
+            broken = self._watch.broken(label)
+            # A moment in which the machine was busy elsewhere goes by: more repeats tell it from a client that is slow.
+            self._stopped = broken or self._watch.changed(label)
+            if broken or (overall(figures) != "unclear" and (self._stopped is None or number >= PATIENT)):
                 break
-        self._stopped = self._stopped or self._watch.changed(label)
         recorder.end_point(label)
         rows = [row for row in recorder.measured[label] if row.row == "load" and row.group == self._group]
         found = msgspec.structs.replace(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -84,19 +85,24 @@ class Card:
 
 
 class StillLag(Lag):
-    """In virtual time there is no lag, and the processor is never idle: both are told here."""
+    """In virtual time there is no lag, and the processor is never idle: both are told here, of the first `late` loads.
 
-    def __init__(self, p99_ms: float) -> None:
+    A load takes a report before it and one behind."""
+
+    def __init__(self, p99_ms: float, late: float) -> None:
         self._p99_ms = p99_ms
+        self._left = 2 * late
 
     def start(self) -> None:
         pass
 
     def take(self) -> LagReport:
+        self._left -= 1
+        late = self._p99_ms if self._left >= 0 else 0.0
         return LagReport(
             lag_p50_ms=0.0,
-            lag_p99_ms=self._p99_ms,
-            lag_max_ms=self._p99_ms,
+            lag_p99_ms=late,
+            lag_max_ms=late,
             samples=1,
             gc_pauses=0,
             gc_longest_ms=0.0,
@@ -113,6 +119,7 @@ def find(
     *slos: str,
     scenario: dict[str, Any] | None = None,
     lag_p99_ms: float = 0.0,
+    late: float = math.inf,
     **wished: Any,
 ) -> tuple[Found, list[Measured | Paced]]:
     """What a search on the card finds, and what it said meanwhile."""
@@ -123,7 +130,7 @@ def find(
         wish = Wish(scenario=wanted, targets=targets(slos), **{"group": None, "together_only": True} | wished)
         said: list[Measured | Paced] = []
         try:
-            with mock.patch("loadsim.plan.search.Lag", lambda: StillLag(lag_p99_ms)):
+            with mock.patch("loadsim.plan.search.Lag", lambda: StillLag(lag_p99_ms, late)):
                 found = await search(wish, {"call": CALL}, recorder, Progress(), None, said.append, card.serve)
         except BaseException as error:
             recorder.close("stopped", str(error))

@@ -201,6 +201,13 @@ def test_a_slow_client_stops_the_search(tmp_path: Path) -> None:
     found, _ = find(tmp_path / "run", Card(first_token()), midway(3), lag_p99_ms=40.0)
     assert (found.limit, found.callers, found.high) == ("client", 0, None)
     assert found.stopped == "the client is too slow at 1 warm: its event loop came 40.0 ms late at p99"
+    assert [point.repeats for point in found.points] == [6]  # it might have been a moment
+
+
+def test_a_moment_in_which_the_client_was_late_is_outlasted(tmp_path: Path) -> None:
+    found, _ = find(tmp_path / "run", Card(first_token()), midway(3), lag_p99_ms=40.0, late=3)
+    assert (found.callers, found.stopped) == (3, None)
+    assert [point.repeats for point in found.points] == [6, 3, 3, 3, 3]  # till half of the repeats were not late
 
 
 def test_a_load_that_breaks_stops_the_search_and_keeps_what_is_known(tmp_path: Path) -> None:
