@@ -201,9 +201,7 @@ def test_no_server_there(here: Path) -> None:
 
 
 def test_a_server_that_cannot_start_says_why_and_where_its_log_is(here: Path) -> None:
-    done = loadsim(
-        "scenario", "twelve_callers", "--out", "run", "--set", "server.slots=300", "--set", "server.context=900000"
-    )
+    done = loadsim("scenario", "twelve_callers", "--out", "run", "--set", "server.batch=1")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert done.stderr.startswith("loadsim: the embedded server did not start: ")
     assert "(see run/server.log)" in done.stderr
