@@ -24,6 +24,10 @@ class RunStopped(Exception):
     """A run could not go on: one line that says why. What it had recorded is kept. Exit code 1."""
 
 
+class RunInterrupted(Exception):
+    """A run was asked to end, and has, with the turns that were under way. Exit code 130."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How loadsim starts a server of its own. The names are llama-server's flags in words.
 

@@ -15,6 +15,7 @@ from ..scenario.sweep import Points, in_order, points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
 from ..types import BadInput, RequestRow, RunStopped
+from .ending import Ending
 from .point import Bench, Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
@@ -25,14 +26,20 @@ SAID = 3  # failed points that are told with their reasons
 
 
 async def run(
-    scenario: Scenario, recordings: Recordings, recorder: Recorder, progress: Progress, origin: float, key: str | None
+    scenario: Scenario,
+    recordings: Recordings,
+    recorder: Recorder,
+    progress: Progress,
+    origin: float,
+    key: str | None,
+    ending: Ending | None = None,
 ) -> None:
     """Measure every load point of `scenario` that `recorder` has not, and record it. `recordings`: by the names that it
-    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key.
+    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `ending`: the wish to end.
 
     A point that fails does not end a sweep: it is noted, and told at the end. Raises BadInput before the load where
-    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it; both
-    leave what was recorded.
+    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it;
+    RunInterrupted where it was asked to end. All leave what was recorded.
     """
     everyone = points(scenario)
     left = [(label, point) for label, point in in_order(everyone, scenario) if label not in recorder.finished]
@@ -63,7 +70,7 @@ async def run(
                     fail([label for label, _ in stay], error, str(error))
                     continue
                 recorder.event("server", points=[label for label, _ in stay], **served.event(origin))
-                bench = _bench(served, recorder, progress, origin, lag)
+                bench = _bench(served, recorder, progress, origin, lag, ending or Ending())
                 measured = [
                     Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans
                 ]
@@ -150,7 +157,7 @@ def _told(script: Script) -> dict[str, Any]:
     }
 
 
-def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag) -> Bench:
+def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag, ending: Ending) -> Bench:
     """What the points of one server are measured with."""
 
     def emit(row: RequestRow, reply: Reply) -> None:
@@ -167,6 +174,8 @@ def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float
         emit=emit,
         note=recorder.event,
         lag=lag,
+        ending=ending,
+        served=served,
     )
 
 

@@ -11,6 +11,7 @@ from ..stats.calls import Calls, calls
 from ..stats.cuts import Cuts, cuts
 from ..stats.heard import Heard, heard
 from ..stats.join import Join, joins, steps
+from ..stats.outages import Outage, outages
 from ..stats.requests import Requests, requests
 from ..stats.summary import PointSummary, Who, summarize
 from ..types import RequestRow
@@ -30,7 +31,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks; `fitted`:
     prompt tokens of the recordings before they were fitted; `server`: the event of its server's start, with the round
-    trip to it; empty in runs of old."""
+    trip to it; empty in runs of old; `epoch_s`: wall time at 0 on the run's clock, where it is known."""
 
     summary: PointSummary
     setting: Setting
@@ -44,6 +45,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     voice: float
     fitted: dict[str, int | None]
     server: dict[str, Any] = {}
+    outages: list[Outage] = []
+    epoch_s: float | None = None
 
     @property
     def name(self) -> str:
@@ -93,6 +96,8 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         voice=_voice(load, found),
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
         server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
+        outages=outages(run.events, name),
+        epoch_s=(run.facts.get("started") or {}).get("epoch_s"),
     )
 
 

@@ -1,5 +1,7 @@
 """A run from disk: a whole one, one that was killed, or one that is still being written."""
 
+import fcntl
+import os
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +20,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     facts: run.json; its `ended` is None for a run that was killed or is still going on.
     texts: the replies' texts by the row's place in `rows`; empty where they were not kept.
     torn: how many files end in half a line, which is left out.
+    live: another program still writes it.
     left_over: how many rows are not in `rows`, since their load point was begun again when the run was resumed.
     """
 
@@ -28,6 +31,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     texts: dict[int, str]
     torn: int
     left_over: int = 0
+    live: bool = False
 
 
 class Text(msgspec.Struct):
@@ -61,7 +65,7 @@ def read(path: Path) -> Run:
 
 def read_whole(path: Path) -> Run:
     """`read` with everything that the run holds, what is left over too."""
-    facts = read_facts(path)
+    live, facts = goes_on(path), read_facts(path)
     rows, torn_rows = _lines(path / "requests.jsonl", RequestRow)
     events, torn_events = _lines(path / "events.jsonl", dict[str, Any])
     texts, torn_texts = _lines(path / "replies.jsonl", Text)
@@ -72,7 +76,25 @@ def read_whole(path: Path) -> Run:
         events=events,
         texts={text.request: text.text for text in texts},
         torn=torn_rows + torn_events + torn_texts,
+        live=live and facts.get("ended") is None,
     )
+
+
+def goes_on(path: Path) -> bool:
+    """Whether another program still writes the run."""
+    try:
+        looked = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(looked, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back at once
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # a file system without locks
+    finally:
+        os.close(looked)
+    return False
 
 
 def read_facts(path: Path) -> dict[str, Any]:

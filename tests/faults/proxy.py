@@ -42,7 +42,7 @@ NOTHING = Fault()
 
 
 class Asked(msgspec.Struct, kw_only=True):
-    """A request as it passed: its number from 0, `whole` if all of its answer was handed on, and when that was
+    """A request as it passed: its number from 0, `whole` if its stream was handed on to the end, and when that was
     (time.monotonic)."""
 
     number: int
@@ -129,41 +129,43 @@ class Proxy:
         assert self.target.hostname is not None
         source, sink = await asyncio.open_connection(self.target.hostname, self.target.port)
         gone = asyncio.ensure_future(reader.read(1))  # the client hangs up
+        # the server is to end the connection with its answer
+        sink.write(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + body)
+        answer = asyncio.ensure_future(self._answer(source, writer, fault, asked))
         try:
-            # the server is to end the connection with its answer
-            sink.write(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + body)
-            answer = asyncio.ensure_future(self._answer(source, writer, fault))
             await asyncio.wait((gone, answer), return_when=asyncio.FIRST_COMPLETED)
-            if answer.done():
-                asked.whole, asked.at = answer.result(), time.monotonic()
-            else:
-                answer.cancel()
         finally:
             gone.cancel()
+            answer.cancel()
             sink.close()
             writer.close()
 
-    async def _answer(self, source: asyncio.StreamReader, writer: asyncio.StreamWriter, fault: Fault) -> bool:
-        """Hand an answer on, as far as the fault lets; whether that was all of it."""
-        passed, number, rest = 0, -1, b""
+    async def _answer(
+        self, source: asyncio.StreamReader, writer: asyncio.StreamWriter, fault: Fault, asked: Asked
+    ) -> None:
+        """Hand an answer on, as far as the fault lets."""
+        passed, number, rest, streamed = 0, -1, b"", True
         while True:
             data = await source.read(65536)
             rest += data
-            while piece := _piece(rest, number, whole=not data):
+            while piece := _piece(rest, number, whole=not data or not streamed):
                 rest = rest[len(piece) :]
                 piece = fault.edit(number, piece) if fault.edit else piece
                 if fault.after is not None and passed + len(piece) > fault.after:
                     await self._write(writer, piece[: fault.after - passed], fault)
                     await self._end(fault.then, writer)
-                    return False
+                    return
                 if fault.after_events == number:
                     await self._write(writer, piece[: fault.into], fault)
                     await self._end(fault.then, writer)
-                    return False
+                    return
                 await self._write(writer, piece, fault)
+                if b"data: [DONE]" in piece:
+                    asked.whole, asked.at = True, time.monotonic()
+                streamed = b"text/event-stream" in piece if number < 0 else streamed
                 passed, number = passed + len(piece), number + 1
             if not data:
-                return True
+                return
 
     async def _write(self, writer: asyncio.StreamWriter, data: bytes, fault: Fault) -> None:
         step = len(data) if fault.rate is None else max(round(fault.rate * 0.01), 1)
