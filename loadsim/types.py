@@ -28,6 +28,10 @@ class RunInterrupted(Exception):
     """A run was asked to end, and has, with the turns that were under way. Exit code 130."""
 
 
+class Unwritable(RunStopped):
+    """The system takes no more of a run's files: no load point could leave anything."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How loadsim starts a server of its own. The names are llama-server's flags in words.
 
@@ -36,7 +40,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """
 
     slots: Count = 12
-    context: Annotated[int, Meta(ge=1, lt=1 << 31)] = 393216
+    context: Annotated[int, Meta(ge=1, le=(1 << 31) - 1)] = 393216
     batch: Count = 2048
     ubatch: Count = 2048
     checkpoints: Natural = 32

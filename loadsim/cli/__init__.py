@@ -1,6 +1,7 @@
 """The command line. A command reads its flags, calls one function and prints; it is imported when it is used."""
 
 import importlib
+import os
 import sys
 
 import click
@@ -48,6 +49,7 @@ def main() -> None:
 
     Exit code 0: done; 1: a run did not complete, or has no answer; 2: bad input; 130: Ctrl-C.
     """
+    _open_standard_streams()
     try:
         cli(prog_name="loadsim", standalone_mode=False)
     except click.ClickException as error:
@@ -61,6 +63,13 @@ def main() -> None:
         fail(f"cannot go on: {error.strerror or error}", 1)
     except (KeyboardInterrupt, RunInterrupted, click.Abort):
         sys.exit(130)
+
+
+def _open_standard_streams() -> None:
+    """Who starts us may have closed them; the event loop must not get their numbers for files of its own."""
+    while (lowest := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(lowest)
 
 
 def fail(error: object, code: int) -> None:

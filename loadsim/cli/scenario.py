@@ -21,7 +21,7 @@ from ..recording.load import load as load_recording
 from ..report.live import LiveView
 from ..report.table import holds, render
 from ..results.read import read
-from ..results.resume import broken_off
+from ..results.resume import FILES, broken_off
 from ..results.write import Ended, Recorder, claim, default_folder
 from ..run import run
 from ..scenario.load import load, restore
@@ -161,10 +161,10 @@ def load_recordings(wanted: Scenario, near: Path) -> Recordings:
 
 
 def _take_away(folder: Path, made: bool) -> None:
-    """Remove a run's files, and the folder if we made it; what the user made stays."""
+    """Remove a run's own files, and the folder if we made it; what somebody else put there stays."""
     with contextlib.suppress(OSError):
-        for file in folder.iterdir():
-            file.unlink()
+        for name in (*FILES, LOG):
+            (folder / name).unlink(missing_ok=True)
         if made:
             folder.rmdir()
 

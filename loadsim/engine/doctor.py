@@ -19,15 +19,15 @@ from ..scenario.model import Scenario
 from ..scenario.sweep import points
 from ..server.api import Reply
 from ..server.http import HttpServer
-from ..telemetry.lag import Lag
+from ..telemetry.lag import Lag, LagReport
 from ..telemetry.nvml import cards
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
-from .findings import Asked, Client, Facts, Template, Trials
+from .findings import LATE_MS, Asked, Client, Facts, Template, Trials
 from .preflight import Plan, Recordings, check_server, preflight, prompt_tokens
 from .serving import waits
 
 TOKEN_S = 30.0  # whoever hears nothing for so long has hung up
-LAG_S = 1.0
+LAG_S, LAG_TRIES = 1.0, 3
 FILLERS = 24  # some 1,200 tokens with most tokenizers
 CONTEXT_PER_FILLER = 128  # so that the trials fit a small context twice over
 TRIPS = 5
@@ -222,15 +222,23 @@ def _asked(reply: Reply) -> Asked:
 
 
 async def _client() -> Client:
-    lag = Lag()
-    lag.start()
-    await asyncio.sleep(LAG_S)
+    found: list[LagReport] = []
+    # What passes is no finding: this machine's own delay is there each time.
+    while not found or (_late(found[-1]) > LATE_MS and len(found) < LAG_TRIES):
+        lag = Lag()
+        lag.start()
+        await asyncio.sleep(LAG_S)
+        found.append(lag.stop())
     return Client(
-        lag=lag.stop(),
+        lag=min(found, key=_late),
         clock_s=_clock_step(),
         files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         cards=cards(),
     )
+
+
+def _late(report: LagReport) -> float:
+    return report.lag_p99_ms or 0.0
 
 
 def _clock_step() -> float:

@@ -14,7 +14,7 @@ from ..scenario.model import Scenario
 from ..scenario.sweep import Points, in_order, points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
-from ..types import BadInput, RequestRow, RunStopped
+from ..types import BadInput, RequestRow, RunStopped, Unwritable
 from .ending import Ending
 from .point import Bench, Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
@@ -65,6 +65,8 @@ async def run(
                 try:
                     served = await stack.enter_async_context(serving(stay[0][1], recorder.path, progress, key))
                     plans = await _prepare(served, stay, recordings, recorder, progress)
+                except Unwritable:
+                    raise
                 except (BadInput, RunStopped) as error:
                     left = left[len(stay) :]
                     fail([label for label, _ in stay], error, str(error))
@@ -81,6 +83,8 @@ async def run(
                     try:
                         for number in range(1, scenario.repeat + 1):
                             await point.repeat(number)
+                    except Unwritable:
+                        raise  # no other point would leave anything either
                     except RunStopped as stopped:
                         gone = await served.obituary()
                         why = f"{gone} ({stopped}); see {served.log}" if gone else str(stopped)

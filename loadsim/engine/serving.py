@@ -236,11 +236,9 @@ def _last(log: Path, size: int) -> str:
 
 
 async def start_embedded(settings: ServerSettings, log: Path, key: str | None) -> Process:
-    """The embedded server. Raises BadInput where its packages are missing, RunStopped with its last words."""
+    """The embedded server. Raises MissingPackagesError, a BadInput, and RunStopped with its last words."""
     try:
         return await embedded.start(settings, log, key)
-    except embedded.MissingPackagesError as error:
-        raise BadInput(f"server.url: {error}; or name a server with --url") from None
     except (StartError, TimeoutError) as error:
         said = str(error).strip().splitlines() or ["no answer in time"]
         raise RunStopped(f"the embedded server did not start: {said[-1].strip()}") from None

@@ -32,7 +32,7 @@ def topics(point: Point) -> Iterator[RenderableType]:
     yield from map(Text, _outages(point))
     setting = point.setting
     lines = [
-        f"what is heard, {group}: {_heard(heard, setting.around, CHUNKS.get(setting.get('voice.chunk') or '', ''))}"
+        f"what is heard, {group}: {_heard(heard, setting.around, CHUNKS.get(str(setting.get('voice.chunk')), ''))}"
         for group, heard in point.heard.items()
         if setting.paced or heard.replies
     ]

@@ -2,12 +2,14 @@
 
 import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from ..types import BadInput, RequestRow
+from .shape import check_event, check_facts
 
 FORMAT = "loadsim run 1"
 
@@ -67,7 +69,7 @@ def read_whole(path: Path) -> Run:
     """`read` with everything that the run holds, what is left over too."""
     live, facts = goes_on(path), read_facts(path)
     rows, torn_rows = _lines(path / "requests.jsonl", RequestRow)
-    events, torn_events = _lines(path / "events.jsonl", dict[str, Any])
+    events, torn_events = _lines(path / "events.jsonl", dict[str, Any], check_event)
     texts, torn_texts = _lines(path / "replies.jsonl", Text)
     return Run(
         path=path,
@@ -101,11 +103,9 @@ def read_facts(path: Path) -> dict[str, Any]:
     """run.json. Raises BadInput as `read` does."""
     file = path / "run.json"
     try:
-        facts = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        facts = msgspec.json.decode(contents(file), type=dict[str, Any])
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run: it has no run.json") from None
-    except OSError as error:
-        raise BadInput(f"cannot read {file}: {error.strerror}") from error
     except msgspec.DecodeError as error:
         raise BadInput(f"{file}: {error}") from error
     found = facts.get("format")
@@ -113,22 +113,39 @@ def read_facts(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path} is not a run: its run.json has no format of loadsim's")
     if found != FORMAT:
         raise BadInput(f"{path} was written by a newer loadsim: format {found!r}, and this one reads {FORMAT!r}")
+    try:
+        check_facts(facts)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{file}: {error}") from error
     return facts
 
 
-def _lines(file: Path, kind: type[T]) -> tuple[list[T], int]:
-    """The records of a file, and 1 where it ends in half a line; a file that is not there has none."""
+def contents(file: Path) -> bytes:
+    """What a file of a run holds. Raises BadInput where it cannot be read, FileNotFoundError and NotADirectoryError."""
     try:
-        data = file.read_bytes()
-    except FileNotFoundError:
-        return [], 0
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise BadInput(f"cannot read {file}: not a file")  # who reads a pipe waits for its writer
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise
     except OSError as error:
         raise BadInput(f"cannot read {file}: {error.strerror}") from error
+
+
+def _lines(file: Path, kind: type[T], check: Callable[[T], None] | None = None) -> tuple[list[T], int]:
+    """The records of a file, and 1 where it ends in half a line; a file that is not there has none."""
+    try:
+        data = contents(file)
+    except FileNotFoundError:
+        return [], 0
     decoder = msgspec.json.Decoder(kind)
     records = []
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         try:
-            records.append(decoder.decode(line))
+            record = decoder.decode(line)
+            if check is not None:
+                check(record)
+            records.append(record)
         except msgspec.DecodeError as error:
             if not line.endswith(b"\n"):
                 return records, 1

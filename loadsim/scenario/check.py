@@ -16,6 +16,7 @@ from .turns import bounds
 from .units import format_duration
 
 EMBEDDED = "embedded"
+MOST_SLOTS = 256  # that llama.cpp is built for
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
 
 PROBES = {
@@ -213,6 +214,8 @@ def _fitting(scenario: Scenario) -> Iterator[Problem]:
     told = settable(server)
     if "slots" not in told:
         return
+    if server.url == EMBEDDED and server.launch is None and server.slots > MOST_SLOTS:
+        yield "server.slots", f"expected {MOST_SLOTS} at the most; got {server.slots}"
     if "context" in told and server.context < LEAST_CONTEXT * server.slots:
         least = LEAST_CONTEXT * server.slots
         needed = f"{server.slots} slots need {least} tokens, {LEAST_CONTEXT} each"
