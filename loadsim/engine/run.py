@@ -11,23 +11,30 @@ from ..scenario.sweep import Points, in_order, points, values
 from ..telemetry.lag import Lag
 from ..telemetry.logs import logs
 from ..types import BadInput, RunStopped, Unwritable
+from .ending import Ending
 from .preflight import Recordings
 from .progress import Progress
-from .serving import settings, started_by_us
+from .serving import Served, settings, started_by_us
 from .stay import Means, expect, staying
 
 SAID = 3  # failed points that are told with their reasons
 
 
 async def run(
-    scenario: Scenario, recordings: Recordings, recorder: Recorder, progress: Progress, origin: float, key: str | None
+    scenario: Scenario,
+    recordings: Recordings,
+    recorder: Recorder,
+    progress: Progress,
+    origin: float,
+    key: str | None,
+    ending: Ending | None = None,
 ) -> None:
     """Measure every load point of `scenario` that `recorder` has not, and record it. `recordings`: by the names that it
-    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key.
+    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `ending`: the wish to end.
 
     A point that fails does not end a sweep: it is noted, and told at the end. Raises BadInput before the load where
-    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it; both
-    leave what was recorded.
+    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it;
+    RunInterrupted where it was asked to end. All leave what was recorded.
     """
     everyone = points(scenario)
     left = [(label, point) for label, point in in_order(everyone, scenario) if label not in recorder.finished]
@@ -37,7 +44,15 @@ async def run(
     progress.repeats = scenario.repeat
     lag = Lag()
     lag.start()
-    means = Means(recordings=recordings, recorder=recorder, progress=progress, origin=origin, key=key, lag=lag)
+    means = Means(
+        recordings=recordings,
+        recorder=recorder,
+        progress=progress,
+        origin=origin,
+        key=key,
+        lag=lag,
+        ending=ending or Ending(),
+    )
 
     def fail(labels: Sequence[str], error: BadInput | RunStopped, why: str) -> None:
         """Note that points failed; where there is nothing to go on with, the run ends here."""
@@ -62,8 +77,13 @@ async def run(
                         fail([label for label, _ in here], error, str(error))
                         continue
                     served = stay.served
-                    group = None if served.process is None else served.process.pid
-                    kept.serves(served.server, group, guarded=served.command is not None)
+
+                    def serves(served: Served = served) -> None:
+                        group = None if served.process is None else served.process.pid
+                        kept.serves(served.server, group, guarded=served.command is not None)
+
+                    serves()
+                    served.again = serves
                     stack.push_async_callback(kept.left)
                     while measured:
                         begun = True

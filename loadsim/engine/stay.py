@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ..recording.fit import fit
 from ..recording.messages import prompt_messages
@@ -19,6 +20,7 @@ from ..scenario.sweep import Points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
 from ..types import BadInput, RequestRow, RunStopped
+from .ending import Ending
 from .point import Bench, Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
@@ -30,7 +32,8 @@ Serve = Callable[[Scenario, Path, Progress, str | None], contextlib.AbstractAsyn
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What load points are measured with, whichever server they are on. `recordings`: by the names that scenarios give
-    them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `serve`: starts a server."""
+    them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `ending`: the wish to end;
+    `serve`: starts a server."""
 
     recordings: Recordings
     recorder: Recorder
@@ -38,6 +41,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     origin: float
     key: str | None
     lag: Lag
+    ending: Ending = field(default_factory=Ending)
     serve: Serve = serving
 
 
@@ -119,6 +123,8 @@ class Stay:
             emit=emit,
             note=means.recorder.event,
             lag=means.lag,
+            ending=means.ending,
+            served=self.served,
         )
 
 

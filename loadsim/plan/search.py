@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ..engine.ending import Ending
 from ..engine.preflight import Recordings, calls
 from ..engine.progress import Progress
 from ..engine.serving import serving, settings
@@ -53,10 +54,11 @@ async def search(
     key: str | None,
     say: Say,
     serve: Serve = serving,
+    ending: Ending | None = None,
 ) -> Found:
-    """Search, and record every load point as a sweep's. `recordings`, `key`: as for `engine.run`; `say` hears of each
-    point as it ends. Raises BadInput before the load where scenario, targets and server do not go together, and
-    RunStopped where not even one point could be measured."""
+    """Search, and record every load point as a sweep's. `recordings`, `key`, `ending`: as for `engine.run`; `say`
+    hears of each point as it ends. Raises BadInput before the load where scenario, targets and server do not go
+    together, and RunStopped where not even one point could be measured."""
     group = searched(wish.scenario, wish.group)
     if any(target.measure == "share" for target in wish.targets) and not wish.scenario.baseline.replies:
         raise BadInput("--slo share: a share is of one caller's rate, and baseline.replies is 0: give it 2 or more")
@@ -74,6 +76,7 @@ async def search(
         key=key,
         lag=lag,
         serve=serve,
+        ending=ending or Ending(),
     )
     try:
         async with contextlib.AsyncExitStack() as stack:

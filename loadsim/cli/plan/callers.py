@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from ...engine.ending import Ending
 from ...engine.preflight import Recordings
 from ...engine.progress import Progress
 from ...plan.found import Found, Measured, Paced, write
@@ -18,11 +19,10 @@ from ...plan.search import Wish, search
 from ...plan.slo import targets
 from ...plan.variant import searched
 from ...results.write import claim, default_folder
-from ...run import run
 from ...scenario.load import load
 from ...shipped import find
 from ..key import api_key
-from ..scenario import began, digests, load_recordings, record
+from ..scenario import began, digests, load_recordings, run_to_disk
 
 
 @click.command()
@@ -89,7 +89,7 @@ def callers(
         return recorder
 
     try:
-        found = run(record(begin, partial(look, wish, recordings, key, console), console, phases=False))
+        found = run_to_disk(begin, partial(look, wish, recordings, key, console), console, phases=False)
     finally:
         if began(folder, made):
             console.print(f"\nThe run lies in {folder}", soft_wrap=True)
@@ -98,7 +98,13 @@ def callers(
 
 
 async def look(
-    wish: Wish, recordings: Recordings, key: str | None, console: Console, recorder: Kept, progress: Progress
+    wish: Wish,
+    recordings: Recordings,
+    key: str | None,
+    console: Console,
+    recorder: Kept,
+    progress: Progress,
+    ending: Ending,
 ) -> Found:
     """Search, say what is measured and what was found, and leave it in the run's folder."""
 
@@ -110,7 +116,7 @@ async def look(
 
     for text in heading(wish.group or "", wish.targets, wish.default):
         console.print(text, soft_wrap=not text.startswith("The"))
-    found = await search(wish, recordings, recorder, progress, key, say)
+    found = await search(wish, recordings, recorder, progress, key, say, ending=ending)
     write(found, recorder.path)
     console.print()
     for text in answer(found):
