@@ -13,6 +13,7 @@ Chunk = Literal["clause", "sentence", "livekit"]
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"]
 Count = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
+Milliseconds = Annotated[float, Meta(ge=0)]
 
 
 class BadInput(Exception):
@@ -21,6 +22,10 @@ class BadInput(Exception):
 
 class RunStopped(Exception):
     """A run could not go on: one line that says why. What it had recorded is kept. Exit code 1."""
+
+
+class RunInterrupted(Exception):
+    """A run was asked to end, and has, with the turns that were under way. Exit code 130."""
 
 
 class Unwritable(RunStopped):
@@ -94,11 +99,11 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Timings(msgspec.Struct, kw_only=True):
     """llama-server's `timings`, cumulative; tokens and milliseconds."""
 
-    cache_n: int | None = None
-    prompt_n: int | None = None
-    prompt_ms: float | None = None
-    predicted_n: int | None = None
-    predicted_ms: float | None = None
+    cache_n: Natural | None = None
+    prompt_n: Natural | None = None
+    prompt_ms: Milliseconds | None = None
+    predicted_n: Natural | None = None
+    predicted_ms: Milliseconds | None = None
 
 
 class Spoke(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

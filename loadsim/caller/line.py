@@ -1,5 +1,6 @@
 """What all calls of a load point have in common: the server they reach, and how an agent there asks and speaks."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -20,8 +21,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """What all calls of a load point have in common.
 
     `tokens`: those of recorded texts, as far as the server counts; `max_tokens`: of a reply, by its recorded text.
-    `until`: loop time from which no turn begins. `labels`: the rows' point and repeat. `spawn` runs a coroutine beside
-    the call, `note` writes an event.
+    `until`: loop time from which no turn begins; `over`: once it is set, none does either. `labels`: the rows' point
+    and repeat. `spawn` runs a coroutine beside the call, `note` writes an event.
     """
 
     server: Server
@@ -33,6 +34,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Mapping[str, int]
     max_tokens: Callable[[str], int]
     until: float | None = None
+    over: asyncio.Event | None = None
     labels: dict[str, Any] = {}
 
     def rate(self, text: str) -> float:

@@ -24,8 +24,9 @@ from .release import watch
 AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
 ANY: frozenset[Kind] = frozenset()
 
-Why = Literal["ended", "failed", "hung_up", "time"]
-"""How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over."""
+Why = Literal["ended", "failed", "hung_up", "time", "stopped"]
+"""How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over; the run was
+stopped by hand."""
 
 
 class Call:
@@ -77,16 +78,29 @@ class Call:
         """The whole call, which begins at `start` (loop time); leaves its rows, and an event of how it ended."""
         self._free, self._due = start, start - self._every
         why: Why = "ended"
-        said = 0
-        for number in self._turns:
-            found = await self._turn(lines(self._recording, number))
-            if found is not None:
-                why = found
-                break
-            said += 1
+        self._said = 0
+        try:
+            for number in self._turns:
+                found = await self._turn(lines(self._recording, number))
+                if found is not None:
+                    why = found
+                    break
+                self._said += 1
+        except asyncio.CancelledError:
+            self._ends("stopped")
+            raise
         self.ended_at = max(self._free, asyncio.get_running_loop().time())
-        if why == "time" and not self.rows:
-            return why  # it never began
+        self._ends(why)
+        return why
+
+    @property
+    def waiting(self) -> bool:
+        """Nothing of it is under way at the server."""
+        return self._live is None or self._live.outcome is not None
+
+    def _ends(self, why: Why) -> None:
+        if why in ("time", "stopped") and not self.rows:
+            return  # it never began
         self._line.note(
             "call",
             **self._line.labels,
@@ -94,10 +108,9 @@ class Call:
             caller=self._caller.number,
             call=self._number,
             planned=len(self._turns),
-            said=said,
+            said=self._said,
             why=why,
         )
-        return why
 
     # -- one turn
 
@@ -121,6 +134,8 @@ class Call:
             begins = max(self._free + does.gap / scenario.pace.time_scale, now())
         if self._line.until is not None and begins >= self._line.until:
             return "time"
+        if self._line.over is not None and self._line.over.is_set():
+            return "stopped"
         text = turn.words + self._salted(turn.number)
         spoke = None
         self._attempt = 0

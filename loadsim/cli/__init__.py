@@ -6,7 +6,7 @@ import sys
 import click
 
 from .. import __version__
-from ..types import BadInput, RunStopped
+from ..types import BadInput, RunInterrupted, RunStopped
 from .lazy import lazy
 
 COMMANDS = {
@@ -46,7 +46,7 @@ def main() -> None:
         fail(error, 1)
     except OSError as error:
         fail(f"cannot go on: {error.strerror or error}", 1)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, RunInterrupted, click.Abort):
         sys.exit(130)
 
 

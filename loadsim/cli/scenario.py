@@ -14,6 +14,7 @@ import click
 import msgspec
 from rich.console import Console
 
+from ..engine.ending import Ending
 from ..engine.preflight import Recordings, names
 from ..engine.progress import Progress
 from ..engine.run import run as run_scenario
@@ -29,7 +30,7 @@ from ..scenario.load import load, restore
 from ..scenario.model import Scenario
 from ..scenario.schema import schema as json_schema
 from ..shipped import find
-from ..types import BadInput, RunStopped
+from ..types import BadInput, RunInterrupted, RunStopped
 from .key import api_key
 
 R = TypeVar("R", bound=Recorder)
@@ -83,7 +84,7 @@ def scenario(
         return recorder
 
     try:
-        run(record(begin, partial(measure, wanted, recordings, key), console))
+        run_to_disk(begin, partial(measure, wanted, recordings, key), console)
     finally:
         # However it ended, what was measured is shown; what never began leaves nothing.
         answered = began(folder, made) and show(folder, console)
@@ -101,12 +102,10 @@ def go_on(folder: Path, console: Console) -> None:
             raise BadInput(f"{folder}: recording {name} is not what the run began with; start it anew")
     key = api_key()
     try:
-        run(
-            record(
-                lambda: Recorder.resume(folder, asyncio.get_running_loop().time()),
-                partial(measure, wanted, recordings, key),
-                console,
-            )
+        run_to_disk(
+            lambda: Recorder.resume(folder, asyncio.get_running_loop().time()),
+            partial(measure, wanted, recordings, key),
+            console,
         )
     except BadInput:
         raise
@@ -118,20 +117,43 @@ def go_on(folder: Path, console: Console) -> None:
 
 
 async def measure(
-    wanted: Scenario, recordings: Recordings, key: str | None, recorder: Recorder, progress: Progress
+    wanted: Scenario,
+    recordings: Recordings,
+    key: str | None,
+    recorder: Recorder,
+    progress: Progress,
+    ending: Ending,
 ) -> None:
     """Run a scenario into a recorder."""
-    await run_scenario(wanted, recordings, recorder, progress, recorder.start, key)
+    await run_scenario(wanted, recordings, recorder, progress, recorder.start, key, ending)
+
+
+def run_to_disk(
+    begin: Callable[[], R],
+    work: Callable[[R, Progress, Ending], Awaitable[T]],
+    console: Console,
+    phases: bool = True,
+) -> T:
+    """Do the work with the recorder that `begin` makes; the first Ctrl-C lets the turns under way end. `phases`: also
+    where there is no terminal, say what is measured."""
+    ending = Ending()
+
+    def finish() -> bool:
+        asked = ending.ask()
+        if asked:
+            click.echo("loadsim: finishing turns, Ctrl-C again ends now", err=True)
+        return asked
+
+    return run(record(begin, lambda recorder, progress: work(recorder, progress, ending), console, phases), finish)
 
 
 async def record(
     begin: Callable[[], R],
     work: Callable[[R, Progress], Awaitable[T]],
     console: Console,
-    phases: bool = True,
+    phases: bool,
 ) -> T:
-    """Do the work with the recorder that `begin` makes, and note there how it ended. `phases`: also where there is no
-    terminal, say what is measured."""
+    """Do the work with the recorder that `begin` makes, and note there how it ended."""
     recorder = begin()
     progress = Progress()
     try:
@@ -176,6 +198,8 @@ def _end(error: BaseException) -> tuple[Ended, str]:
     """How a run ended that did not complete, and why."""
     if isinstance(error, asyncio.CancelledError):
         return "interrupted", "stopped by hand"
+    if isinstance(error, RunInterrupted):
+        return "interrupted", "stopped by hand; the turns under way were finished"
     return "stopped", str(error) if isinstance(error, BadInput | RunStopped) else f"{type(error).__name__}: {error}"
 
 

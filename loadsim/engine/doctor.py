@@ -19,13 +19,14 @@ from ..scenario.check import EMBEDDED
 from ..scenario.model import Scenario
 from ..scenario.sweep import points
 from ..server.api import Reply
-from ..server.http import HttpServer, Waits
+from ..server.http import HttpServer
 from ..telemetry.lag import Lag, LagReport
 from ..telemetry.peek import peek
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
 from .findings import Asked, Facts, Template, Trials
 from .machine import LATE_MS, Client
 from .preflight import Plan, Recordings, check_server, preflight, prompt_tokens
+from .serving import waits
 
 TOKEN_S = 30.0  # whoever hears nothing for so long has hung up
 LAG_S, LAG_TRIES = 1.0, 3
@@ -37,15 +38,15 @@ TRIPS = 5
 async def examine(url: str, scenario: Scenario, recordings: Recordings, key: str | None, build: str | None) -> Facts:
     """All that can be seen of the server at `url` before `scenario` loads it. `build`: for a server of our own, which
     does not know it."""
-    waits = Waits(**msgspec.structs.asdict(scenario.timeout))
-    waits = msgspec.structs.replace(waits, first_token=min(waits.first_token, TOKEN_S))
+    allowed = waits(scenario)
+    allowed = msgspec.structs.replace(allowed, first_token=min(allowed.first_token, TOKEN_S))
     groups = [group for _, point in points(scenario) for group in point.callers.values()]
     facts = Facts(
         callers=max(sum(group.count for group in point.callers.values()) for _, point in points(scenario)),
         pinned=all(group.slots != "server" for group in groups),
         client=await _client(scenario, url),
     )
-    server = HttpServer(url, key, waits)
+    server = HttpServer(url, key, allowed)
     try:
         return await _examine(server, facts, scenario, recordings, build)
     except RunStopped as stopped:

@@ -15,10 +15,13 @@ from ..caller.talk import ANY, Call
 from ..recording.model import Recording
 from ..server.api import Reply, Server
 from ..telemetry.lag import Lag
-from ..types import ChatRequest, RequestRow, RunStopped
+from ..types import ChatRequest, RequestRow, RunInterrupted, RunStopped
 from .arrivals import arrivals, length
+from .ending import Ending
+from .outage import Watch
 from .preflight import Plan
 from .progress import Progress
+from .serving import Served
 
 Side = Literal["before", "after"]
 
@@ -26,14 +29,16 @@ Side = Literal["before", "after"]
 LEAD_S = 0.1
 LEAD_PER_CALLER_S = 0.003
 TURN_S = 12.4  # between one caller's turns on the telephone, on average
-AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one,
-MOST_LOST = 3  # and gives up after so many in a row
+AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one, twice as long after each that fails too,
+AGAIN_MOST_S = 30.0  # and this at the most
+MOST_LOST = 3  # calls in a row, while nobody at all has been answered yet, and the caller gives up
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
     """What a run measures with: its server, its clock's origin, and where rows and events go.
 
-    `run` is the run's id, in every salt; `emit` gets each row with the reply's text, `note` each event.
+    `run` is the run's id, in every salt; `emit` gets each row with the reply's text, `note` each event. `ending`: the
+    wish to end. `served`: the server as it was started, where there is something to know of that.
     """
 
     run: str
@@ -43,6 +48,8 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     emit: Callable[[RequestRow, Reply], None]
     note: Callable[..., None]
     lag: Lag
+    ending: Ending = msgspec.field(default_factory=Ending)
+    served: Served | None = None
 
 
 class Point:
@@ -87,8 +94,16 @@ class Point:
     async def repeat(self, number: int) -> None:
         """Measure once: warm every slot, one caller alone, the load, one caller alone.
 
-        Raises RunStopped where a slot cannot be warmed or nobody is answered.
+        Raises RunStopped where a slot cannot be warmed, nobody is answered or the server is away for too long, and
+        RunInterrupted once that was asked for and the turns under way have ended.
         """
+        self._bench.ending.under_way = True
+        try:
+            await self._measure(number)
+        finally:
+            self._bench.ending.under_way = False
+
+    async def _measure(self, number: int) -> None:
         self._repeat = number
         callers = [
             (name, Caller(group=name, number=i, slot=slot, opening=self._plan.script(name, i).opening))
@@ -99,6 +114,7 @@ class Point:
         self._phase("warming")
         for caller in warm:
             await self._warm(caller)
+            self._go_on()
         await self._alone("before")
         for caller in warm:
             if self._scenario.baseline.replies and caller.slot == self._slot_alone():
@@ -114,7 +130,14 @@ class Point:
         await self._hold(caller, script.recording, script.turns[0])
 
     async def _hold(self, caller: Caller, recording: Recording, turn: int) -> None:
-        """Bring a caller's slot to the history before `turn`. The row is not measured."""
+        """Bring a caller's slot to the history before `turn`. Raises RunStopped."""
+        row = await self._fill(caller, recording, turn)
+        if row.outcome not in ("ok", "empty"):
+            where = "a slot" if caller.slot is None else f"slot {caller.slot}"
+            raise RunStopped(f"{where} could not be warmed: {row.error}")
+
+    async def _fill(self, caller: Caller, recording: Recording, turn: int) -> RequestRow:
+        """Ask for the history before `turn`, and one token. The row is not measured."""
         request = ChatRequest(
             messages=warm_prompt(recording, turn, self._plan.wording),
             tools=recording.tools,
@@ -133,9 +156,7 @@ class Point:
             turn=turn - 1,
             **self._labels,
         )
-        if row.outcome not in ("ok", "empty"):
-            where = "a slot" if caller.slot is None else f"slot {caller.slot}"
-            raise RunStopped(f"{where} could not be warmed: {row.error}")
+        return row
 
     async def _alone(self, side: Side) -> None:
         """One caller's replies while nobody else talks, each from the same state."""
@@ -169,6 +190,7 @@ class Point:
                 **self._labels,
             )
             rows.append(row)
+            self._go_on()
         self._some_answered(rows)
 
     async def _load(self, callers: list[tuple[str, Caller]]) -> None:
@@ -180,24 +202,54 @@ class Point:
         until = None if self._scenario.duration is None else start + self._scenario.duration / scale
         self._expect(start)
         self._bench.lag.take()
+        watch = self._watch()
+        calls: dict[asyncio.Task[None], Call] = {}
+        rows: list[RequestRow] = []
         try:
             async with asyncio.TaskGroup() as group:
-                line = self._line(group.create_task, until)
+                line = self._line(group.create_task, until, watch)
                 tasks = [
-                    group.create_task(self._caller(line, name, caller, start + begins[name][caller.number]))
+                    group.create_task(
+                        self._caller(line, watch, name, caller, start + begins[name][caller.number], calls, rows)
+                    )
                     for name, caller in callers
                 ]
+                beside = [group.create_task(watch.look()), group.create_task(self._finish(tasks, calls))]
+                await asyncio.wait(tasks)
+                for task in beside:
+                    task.cancel()
         except BaseExceptionGroup as several:
             raise _first(several) from None
         client = self._bench.lag.take()
         self._bench.note("client", **self._labels, **msgspec.structs.asdict(client))
-        self._some_answered([row for task in tasks for row in task.result()])
+        self._go_on()
+        self._some_answered(rows)
 
-    async def _caller(self, line: Line, name: str, caller: Caller, start: float) -> list[RequestRow]:
-        """One caller's calls, from its own start on; an error ends a call only."""
+    async def _finish(self, tasks: "list[asyncio.Task[None]]", calls: "dict[asyncio.Task[None], Call]") -> None:
+        """Once the run is to end: whoever waits for no reply hangs up; the others' turns are finished."""
+        await self._bench.ending.asked.wait()
+        self._bench.progress.phase = "finishing turns"
+        for task in tasks:
+            if task not in calls or calls[task].waiting:
+                task.cancel()
+
+    async def _caller(
+        self,
+        line: Line,
+        watch: Watch,
+        name: str,
+        caller: Caller,
+        start: float,
+        calls: "dict[asyncio.Task[None], Call]",
+        rows: list[RequestRow],
+    ) -> None:
+        """One caller's calls, from its own start on; an error ends a call only. Its call goes into `calls`, and what it
+        has left into `rows`."""
         group, script = self._groups[name], self._plan.script(name, caller.number)
-        rows: list[RequestRow] = []
+        task = asyncio.current_task()
+        assert task is not None
         number = lost = 0
+        emptied, holds = watch.emptied, group.cache == "warm"
         while True:
             who = (name, caller.number, number)
             opening = salt(self._bench.run, self._plan.point, self._repeat, *who)
@@ -213,31 +265,70 @@ class Point:
                 opening=opening if group.cache == "cold" else None,
                 chance=functools.partial(self._chance, *who),
                 # A slot is warm for its caller's first call.
-                expects=script.expects if not number or group.cache == "cold" else ANY,
+                expects=script.expects if holds or group.cache == "cold" else ANY,
             )
+            calls[task] = call
             why = await call.hold(start)
             rows += call.rows
             lost = lost + 1 if why == "failed" else 0
-            if not group.again or why == "time" or lost == MOST_LOST:
-                return rows
+            given_up = lost >= MOST_LOST and not watch.answered
+            if not group.again or why in ("time", "stopped") or given_up:
+                return
             number += 1
-            start = call.ended_at + (AGAIN_S / self._scenario.pace.time_scale if lost else 0.0)
+            start, holds = call.ended_at, False
+            if lost:
+                await self._pause(line, watch, lost, who)
+            if group.cache == "warm" and watch.emptied != emptied:
+                emptied = watch.emptied
+                held = await self._fill(caller, script.recording, script.turns[0])
+                holds = held.outcome in ("ok", "empty")
+            if lost:
+                start = max(start, self._loop.time())
+
+    async def _pause(self, line: Line, watch: Watch, lost: int, who: tuple[Any, ...]) -> None:
+        """Between a call that failed, the `lost`th in a row, and the next one."""
+        scale = self._scenario.pace.time_scale
+        seconds = min(AGAIN_S * 2 ** (lost - 1), AGAIN_MOST_S) / scale
+        if line.until is not None:
+            seconds = min(seconds, max(line.until - self._loop.time(), 0.0))
+        # Not all at once, when the server is there again.
+        await watch.back(seconds, self._chance(*who, "again").random() * AGAIN_S / scale)
 
     # -- what they share
 
-    def _line(self, spawn: Callable[..., object], until: float | None = None) -> Line:
+    def _watch(self) -> Watch:
+        bench, labels = self._bench, self._labels
+
+        def note(name: str, **fields: Any) -> None:
+            bench.note(name, **labels, **fields)
+            if name in ("outage", "outage over") and not bench.ending.asked.is_set():
+                bench.progress.phase = "all callers" if name == "outage over" else f"no token comes ({fields['said']})"
+
+        return Watch(bench.server, self._scenario, bench.served, lambda: bench.progress.live, note, bench.origin)
+
+    def _line(self, spawn: Callable[..., object], until: float | None = None, watch: Watch | None = None) -> Line:
+        def emit(row: RequestRow, reply: Reply) -> None:
+            self._bench.emit(row, reply)
+            if watch is not None:
+                watch.ended(row, reply)
+
         return Line(
             server=self._bench.server,
             scenario=self._scenario,
             origin=self._bench.origin,
-            emit=self._bench.emit,
+            emit=emit,
             note=self._bench.note,
             spawn=spawn,
             tokens=self._plan.tokens,
             max_tokens=self._plan.max_tokens,
             until=until,
+            over=self._bench.ending.asked,
             labels=self._labels,
         )
+
+    def _go_on(self) -> None:
+        if self._bench.ending.asked.is_set():
+            raise RunInterrupted
 
     @property
     def _labels(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from ..scenario.load import dump
 from ..scenario.model import Scenario
 from ..scenario.sweep import Points, in_order, points, values
 from ..types import BadInput, RunStopped, Unwritable
+from .ending import Ending
 from .preflight import Recordings
 from .progress import Progress
 from .serving import settings, started_by_us
@@ -18,14 +19,20 @@ SAID = 3  # failed points that are told with their reasons
 
 
 async def run(
-    scenario: Scenario, recordings: Recordings, recorder: Recorder, progress: Progress, origin: float, key: str | None
+    scenario: Scenario,
+    recordings: Recordings,
+    recorder: Recorder,
+    progress: Progress,
+    origin: float,
+    key: str | None,
+    ending: Ending | None = None,
 ) -> None:
     """Measure every load point of `scenario` that `recorder` has not, and record it. `recordings`: by the names that it
-    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key.
+    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `ending`: the wish to end.
 
     A point that fails does not end a sweep: it is noted, and told at the end. Raises BadInput before the load where
-    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it; both
-    leave what was recorded.
+    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it;
+    RunInterrupted where it was asked to end. All leave what was recorded.
     """
     everyone = points(scenario)
     left = [(label, point) for label, point in in_order(everyone, scenario) if label not in recorder.finished]
@@ -42,7 +49,7 @@ async def run(
             failed[label] = why
             recorder.event("failed", point=label, why=why)
 
-    async with measuring(scenario, recordings, recorder, progress, origin, key) as means:
+    async with measuring(scenario, recordings, recorder, progress, origin, key, ending) as means:
         while left:
             here = _here(left)
             async with contextlib.AsyncExitStack() as stack:

@@ -20,6 +20,7 @@ from ..server.api import Reply
 from ..telemetry.lag import Lag
 from ..telemetry.logs import Logs, logs
 from ..types import BadInput, RequestRow, RunStopped
+from .ending import Ending
 from .point import Bench, Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
@@ -32,7 +33,7 @@ Serve = Callable[[Scenario, Path, Progress, str | None], contextlib.AbstractAsyn
 class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What load points are measured with, whichever server they are on. `recordings`: by the names that scenarios give
     them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `lag` and `logs` go on from point to
-    point and from server to server; `serve`: starts a server."""
+    point and from server to server; `ending`: the wish to end; `serve`: starts a server."""
 
     recordings: Recordings
     recorder: Recorder
@@ -41,6 +42,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     lag: Lag
     logs: Logs
+    ending: Ending
     serve: Serve = serving
 
 
@@ -122,6 +124,8 @@ class Stay:
             emit=emit,
             note=means.recorder.event,
             lag=means.lag,
+            ending=means.ending,
+            served=self.served,
         )
 
 
@@ -133,6 +137,7 @@ async def measuring(
     progress: Progress,
     origin: float,
     key: str | None,
+    ending: Ending | None = None,
     serve: Serve = serving,
 ) -> AsyncIterator[Means]:
     """What the run's load points are measured with, its logs beside them, while the block runs."""
@@ -148,6 +153,7 @@ async def measuring(
                 key=key,
                 lag=lag,
                 logs=kept,
+                ending=ending or Ending(),
                 serve=serve,
             )
     finally:
@@ -159,8 +165,13 @@ async def staying(scenario: Scenario, means: Means) -> AsyncIterator[Stay]:
     """The scenario's server, for points that want it so, and in the logs while they are measured. Raises BadInput and
     RunStopped where there is none."""
     async with means.serve(scenario, means.recorder.path, means.progress, means.key) as served:
-        group = None if served.process is None else served.process.pid
-        means.logs.serves(served.server, group, guarded=served.command is not None)
+
+        def serves() -> None:
+            group = None if served.process is None else served.process.pid
+            means.logs.serves(served.server, group, guarded=served.command is not None)
+
+        serves()
+        served.again = serves
         try:
             yield Stay(served, means)
         finally:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ..engine.ending import Ending
 from ..engine.point import Point
 from ..engine.preflight import Recordings, calls
 from ..engine.progress import Progress
@@ -14,7 +15,7 @@ from ..engine.serving import serving, settings
 from ..engine.stay import Means, Serve, Stay, expect, measuring, staying
 from ..scenario.load import dump
 from ..scenario.model import Scenario
-from ..types import BadInput, RunStopped, ServerSettings
+from ..types import BadInput, RunInterrupted, RunStopped, ServerSettings
 from .ahead import Ahead, Reckoning
 from .found import Found, Limit, Measured, Paced, write
 from .kept import Kept
@@ -64,10 +65,11 @@ async def search(
     key: str | None,
     say: Say,
     serve: Serve = serving,
+    ending: Ending | None = None,
 ) -> Found:
-    """Search, and record every load point as a sweep's. `recordings`, `key`: as for `engine.run`; `say` hears of each
-    point as it ends. Raises BadInput before the load where scenario, targets and server do not go together, and
-    RunStopped where not even one point could be measured."""
+    """Search, and record every load point as a sweep's. `recordings`, `key`, `ending`: as for `engine.run`; `say`
+    hears of each point as it ends. Raises BadInput before the load where scenario, targets and server do not go
+    together, and RunStopped where not even one point could be measured."""
     group = searched(wish.scenario, wish.group)
     if any(target.measure == "share" for target in wish.targets) and not wish.scenario.baseline.replies:
         raise BadInput("--slo share: a share is of one caller's rate, and baseline.replies is 0: give it 2 or more")
@@ -76,7 +78,7 @@ async def search(
     recorder.begin(dump(base), {})
     recorder.describe(plan={"targets": texts, "group": group})
     async with (
-        measuring(wish.scenario, recordings, recorder, progress, recorder.start, key, serve) as means,
+        measuring(wish.scenario, recordings, recorder, progress, recorder.start, key, ending, serve) as means,
         contextlib.AsyncExitStack() as stack,
     ):
         return await Search(wish, base, group, means, recorder, say, stack).answer()
@@ -126,7 +128,7 @@ class Search:
         try:
             await self._search()
         except BaseException as error:
-            by_hand = isinstance(error, asyncio.CancelledError)
+            by_hand = isinstance(error, asyncio.CancelledError | RunInterrupted)
             self._stopped = ("interrupted", "stopped by hand") if by_hand else ("broken", str(error))
             if self._recorder.rows:
                 write(self._found(), self._recorder.path)
@@ -246,7 +248,7 @@ class Search:
                 held.found = self._so_far(held.found)
                 if held.found.repeats >= min(LEAST, held.repeats) and self._enough(held, before):
                     break
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, RunInterrupted):
             if held.found.repeats:
                 self._keep(msgspec.structs.replace(held.found, verdict="unclear", why="stopped by hand"))
             raise

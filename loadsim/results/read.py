@@ -1,5 +1,7 @@
 """A run from disk: a whole one, one that was killed, or one that is still being written."""
 
+import fcntl
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +25,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     texts: the replies' texts by the row's place in `rows`; empty where they were not kept.
     torn: how many files end in half a line, which is left out.
     card, host, server: the samples, of all points; empty in runs of old and where nothing was logged.
+    live: another program still writes it.
     left_over: how many rows are not in `rows`, since their load point was begun again when the run was resumed.
     """
 
@@ -36,6 +39,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     host: list[HostSample] = []
     server: list[ServerSample] = []
     left_over: int = 0
+    live: bool = False
 
 
 class Text(msgspec.Struct):
@@ -69,7 +73,7 @@ def read(path: Path) -> Run:
 
 def read_whole(path: Path) -> Run:
     """`read` with everything that the run holds, what is left over too."""
-    facts = read_facts(path)
+    live, facts = goes_on(path), read_facts(path)
     rows, torn_rows = _lines(path / "requests.jsonl", RequestRow)
     events, torn_events = _lines(path / "events.jsonl", dict[str, Any], check_event)
     texts, torn_texts = _lines(path / "replies.jsonl", Text)
@@ -86,7 +90,25 @@ def read_whole(path: Path) -> Run:
         card=card,
         host=host,
         server=server,
+        live=live and facts.get("ended") is None,
     )
+
+
+def goes_on(path: Path) -> bool:
+    """Whether another program still writes the run."""
+    try:
+        looked = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(looked, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back at once
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # a file system without locks
+    finally:
+        os.close(looked)
+    return False
 
 
 def read_facts(path: Path) -> dict[str, Any]:

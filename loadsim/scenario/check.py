@@ -207,6 +207,8 @@ def _settings(server: Server) -> Iterator[Problem]:
             meant = f"http://{server.url}"
             hint = f"; did you mean {meant}?" if _URL.fullmatch(meant) else ""
             yield "server.url", f"expected http://host[:port][/path], https://... or embedded; got {server.url!r}{hint}"
+    if server.restart and not started(server):
+        yield "server.restart", "has no effect on a server that loadsim does not start; leave it out"
     if server.launch is not None:
         try:
             names = launch.names(server.launch)

@@ -60,5 +60,6 @@ def network_error(error: Exception) -> str:
     if isinstance(error, aiohttp.TooManyRedirects):
         return "it redirects without end"
     if isinstance(error, aiohttp.ClientResponseError):
-        return f"an answer that is not HTTP ({error.message.splitlines()[0] if error.message else error.status})"
+        said = error.message.splitlines()[0].rstrip(":") if error.message else error.status
+        return f"an answer that is not HTTP ({said})"
     return type(error).__name__

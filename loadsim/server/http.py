@@ -18,6 +18,7 @@ from .stream import LAST_FIELDS, Stream
 WATCH_S = 0.1
 LOADING_S = 0.25  # between two questions to a server that loads, and to one whose start is timed
 STARTING_S = 0.02
+HEALTH_S = 5.0  # a server that takes longer to say that it is well is not
 CHAT, COMPLETION = "/v1/chat/completions", "/completion"
 
 
@@ -200,6 +201,17 @@ class HttpServer:
         except RunStopped:
             return False
         return True
+
+    async def health(self) -> str:
+        """`ok`, or in a few words what is the matter; never raises."""
+        try:
+            async with asyncio.timeout(HEALTH_S):
+                status, body = await self._ask("GET", "/health")
+        except TimeoutError:
+            return f"no answer within {HEALTH_S:g} s"
+        except RunStopped as error:
+            return str(error).removeprefix(f"no server at {self.url}: ")
+        return "ok" if status < 500 else f"HTTP {status}: {body_error(body)}"  # a plain server may have no /health
 
     async def round_trip(self, times: int = 5) -> float:
         """Seconds from a request to its answer's first bytes, where the server has nothing to do: the median of so many

@@ -1,7 +1,6 @@
 """`loadsim plan memory` as it is typed: its answer, its JSON, and one line for what cannot be."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from tests.plan.models import NANO_KEYS, nano_infos, write_header
 from tests.plan.served import serving
 from tests.plan.test_gguf import BAD
+from tests.telemetry.cards import Machine, simulated
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,10 +72,8 @@ def test_its_json_is_in_bytes() -> None:
     ],
 )
 def test_what_cannot_be_is_one_line(words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    stub = Path("stub")
-    stub.mkdir()
-    (stub / "pynvml.py").write_text("raise ImportError")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(stub.resolve()), str(ROOT)]))
+    for key, value in simulated(Machine(cards=[], driver=None), Path.cwd(), {}).items():
+        monkeypatch.setenv(key, value)
     for name in ("v1", "texts"):
         Path(f"{name}.gguf").write_bytes(BAD[name][0])
     done = asked(*words)

@@ -105,7 +105,8 @@ def test_a_search_on_the_embedded_server(monkeypatch: pytest.MonkeyPatch, capsys
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_after_a_signal_what_is_known_is_said() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_after_a_signal_what_is_known_is_said(number: signal.Signals) -> None:
     program = [sys.executable, "-m", "loadsim", "plan", "callers", "small.yaml", "--slo", "ttft p95 <= 60 s"]
     with subprocess.Popen([*program, "--out", "run"], stdout=subprocess.PIPE, text=True) as search:
         assert search.stdout is not None
@@ -113,7 +114,7 @@ def test_after_a_signal_what_is_known_is_said() -> None:
         while "holds" not in said:  # a point is over
             said += search.stdout.readline()
             assert search.poll() is None, said
-        search.send_signal(signal.SIGTERM)
+        search.send_signal(number)
         said = " ".join((said + search.stdout.read()).split())
     assert search.returncode == 130
     assert "The search was stopped by hand. Whether " in said

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from loadsim.report.answer import answers
 from loadsim.results.read import Run, read
 from loadsim.results.write import Recorder
 from loadsim.types import BadInput, CardSample, HostSample, ServerSample
@@ -245,3 +246,17 @@ def test_a_sample_that_cannot_be_read_is_told_with_its_line(recorder: Recorder, 
     (folder / "card.jsonl").write_bytes((folder / "card.jsonl").read_bytes() + b'{"t_s": 2}\n')
     with pytest.raises(BadInput, match=r"card\.jsonl:2: .*card"):
         read(folder)
+
+
+def test_a_run_that_another_program_writes_is_live(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "run", 0.0, text=True, now=lambda: 1.0)
+    with (tmp_path / "run" / "events.jsonl").open("ab") as file:
+        file.write(b'{"t_s":1.0,"ev')  # in the middle of a write
+    found = read(tmp_path / "run")
+    assert (found.live, found.torn) == (True, 1)
+    said = " ".join(answers([], found))
+    assert said == "The run has no row that was measured. The run still goes on; this is what it has so far."
+    recorder.close("interrupted", "stopped by hand")
+    found = read(tmp_path / "run")
+    assert not found.live
+    assert "The run did not complete (interrupted): stopped by hand." in " ".join(answers([], found))

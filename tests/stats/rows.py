@@ -44,5 +44,5 @@ def cut(at: float, after: float, unheard: int, **fields: Any) -> Cut:
 
 
 def call(planned: int, said: int, why: str, **fields: Any) -> dict[str, Any]:
-    plain = {"event": "call", "point": "p", "repeat": 1, "group": "warm", "caller": 0, "call": 0}
+    plain = {"t_s": 0.0, "event": "call", "point": "p", "repeat": 1, "group": "warm", "caller": 0, "call": 0}
     return plain | {"planned": planned, "said": said, "why": why} | fields

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from ...engine.ending import Ending
 from ...engine.preflight import Recordings
 from ...engine.progress import Progress
 from ...plan.ahead import Ahead
@@ -19,11 +20,10 @@ from ...plan.search import Wish, search
 from ...plan.slo import targets
 from ...plan.variant import searched
 from ...results.write import claim, default_folder
-from ...run import run
 from ...scenario.load import load
 from ...shipped import find
 from ..key import api_key
-from ..scenario import began, digests, load_recordings, record
+from ..scenario import began, digests, load_recordings, run_to_disk
 
 
 @click.command()
@@ -90,7 +90,7 @@ def callers(
         return recorder
 
     try:
-        run(record(begin, partial(look, wish, recordings, key, console), console, phases=False))
+        run_to_disk(begin, partial(look, wish, recordings, key, console), console, phases=False)
     finally:
         # However it ended, what was found is said.
         found = None
@@ -104,7 +104,13 @@ def callers(
 
 
 async def look(
-    wish: Wish, recordings: Recordings, key: str | None, console: Console, recorder: Kept, progress: Progress
+    wish: Wish,
+    recordings: Recordings,
+    key: str | None,
+    console: Console,
+    recorder: Kept,
+    progress: Progress,
+    ending: Ending,
 ) -> None:
     """Search, and say what is measured."""
 
@@ -119,4 +125,4 @@ async def look(
 
     for text in heading(wish.group or "", wish.targets, wish.default):
         console.print(text, soft_wrap=not text.startswith(SENTENCES))
-    await search(wish, recordings, recorder, progress, key, say)
+    await search(wish, recordings, recorder, progress, key, say, ending=ending)
