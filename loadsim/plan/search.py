@@ -278,10 +278,12 @@ class Search:
             return True
         # Numbers on either side may make this one's verdict needless; once one fails they need no larger server.
         fresh = not before and found.load == "together" and found.count not in self._known
-        if fresh and number < held.repeats and edges(self._known).high is not None:
-            self._aside[found.count] = held
-            return True
-        return False
+        if not fresh or number == held.repeats or edges(self._known).high is None:
+            return False
+        if next_count(self._known | {found.count: "unclear"}, self._most) is None:
+            return False
+        self._aside[found.count] = held
+        return True
 
     def _so_far(self, found: Measured) -> Measured:
         """A point after one more repeat."""
