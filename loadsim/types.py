@@ -219,6 +219,7 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A card as its driver names it; in run.json. `card` is its number as nvidia-smi counts them; watts and bytes.
+    `slowdown_c`: the core's degrees Celsius at which the hardware slows down.
 
     None: not told. `missing`: fields of CardSample that the card, or its driver, does not have.
     """
@@ -232,6 +233,7 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     default_limit_w: float | None = None
     pcie_generation: int | None = None
     pcie_width: int | None = None
+    slowdown_c: float | None = None
     missing: tuple[str, ...] = ()
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import field
 
 from ..recording.fit import fit
 from ..recording.messages import prompt_messages
@@ -19,6 +18,7 @@ from ..scenario.model import Scenario
 from ..scenario.sweep import Points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
+from ..telemetry.logs import Logs, logs
 from ..types import BadInput, RequestRow, RunStopped
 from .ending import Ending
 from .point import Bench, Point
@@ -32,8 +32,8 @@ Serve = Callable[[Scenario, Path, Progress, str | None], contextlib.AbstractAsyn
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What load points are measured with, whichever server they are on. `recordings`: by the names that scenarios give
-    them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `ending`: the wish to end;
-    `serve`: starts a server."""
+    them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `lag` and `logs` go on from point to
+    point and from server to server; `ending`: the wish to end; `serve`: starts a server."""
 
     recordings: Recordings
     recorder: Recorder
@@ -41,7 +41,8 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     origin: float
     key: str | None
     lag: Lag
-    ending: Ending = field(default_factory=Ending)
+    logs: Logs
+    ending: Ending
     serve: Serve = serving
 
 
@@ -129,10 +130,52 @@ class Stay:
 
 
 @contextlib.asynccontextmanager
+async def measuring(
+    scenario: Scenario,
+    recordings: Recordings,
+    recorder: Recorder,
+    progress: Progress,
+    origin: float,
+    key: str | None,
+    ending: Ending | None = None,
+    serve: Serve = serving,
+) -> AsyncIterator[Means]:
+    """What the run's load points are measured with, its logs beside them, while the block runs."""
+    lag = Lag()
+    lag.start()
+    try:
+        async with logs(scenario.telemetry, scenario.server, recorder) as kept:
+            yield Means(
+                recordings=recordings,
+                recorder=recorder,
+                progress=progress,
+                origin=origin,
+                key=key,
+                lag=lag,
+                logs=kept,
+                ending=ending or Ending(),
+                serve=serve,
+            )
+    finally:
+        lag.stop()
+
+
+@contextlib.asynccontextmanager
 async def staying(scenario: Scenario, means: Means) -> AsyncIterator[Stay]:
-    """The scenario's server, for points that want it so. Raises BadInput and RunStopped where there is none."""
+    """The scenario's server, for points that want it so, and in the logs while they are measured. Raises BadInput and
+    RunStopped where there is none."""
     async with means.serve(scenario, means.recorder.path, means.progress, means.key) as served:
-        yield Stay(served, means)
+
+        def serves() -> None:
+            group = None if served.process is None else served.process.pid
+            means.logs.serves(served.server, group, guarded=served.command is not None)
+
+        serves()
+        served.again = serves
+        try:
+            yield Stay(served, means)
+        finally:
+            await means.logs.left()
 
 
 def expect(progress: Progress, planned: Sequence[Point | Probing], unplanned: int = 0) -> None:

@@ -20,7 +20,7 @@ def log_lines(run: Run, found: Setting, point: str) -> Iterator[str]:
     told = [event for event in run.events if event["event"] == "telemetry"]
     seen = cards(within(run.card, start, end))
     for card in seen:
-        yield f"card{'' if len(seen) == 1 and not card.card else f' {card.card}'}: {_card(card)}"
+        yield f"card{'' if len(seen) == 1 and not card.card else f' {card.card}'}: {card_line(card)}"
     if not seen and not found.embedded:
         yield _none([event for event in told if event["log"] == "card"])
     for event in told:
@@ -29,7 +29,8 @@ def log_lines(run: Run, found: Setting, point: str) -> Iterator[str]:
     yield from _host(host(within(run.host, start, end)), found.embedded)
 
 
-def _card(card: CardSummary) -> str:
+def card_line(card: CardSummary) -> str:
+    """A card over a stretch: temperatures, clocks, power, and what throttled it."""
     heat = "unknown temperature" if card.core is None else f"{_degrees(card.core)} C"
     if card.memory is not None:
         heat += f" (memory {_degrees(card.memory)})"

@@ -74,12 +74,9 @@ def answer(
 
 def _searched(folder: Path, asked: Load) -> tuple[Searched, Load]:
     """What a search found, and the load with the times of its callers who had the pace of people, if there were any."""
-    try:
-        done = found.read(folder)
-    except FileNotFoundError:
-        raise BadInput(f"{folder} holds no search: it has no {found.FILE}; loadsim plan callers makes one") from None
-    except (OSError, msgspec.DecodeError) as error:
-        raise BadInput(f"cannot read {folder / found.FILE}: {error}") from None
+    done = found.read(folder)
+    if done is None:
+        raise BadInput(f"{folder} holds no search: it has no {found.FILE}; loadsim plan callers makes one")
     if asked.calls and asked.run is None and (pace := real_pace(done)) is not None:
         asked = msgspec.structs.replace(asked, run=folder, point=pace.point)
     return from_search(done, read(folder)), asked
