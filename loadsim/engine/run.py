@@ -14,9 +14,10 @@ from ..scenario.model import Scenario
 from ..scenario.sweep import Points, in_order, points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
-from ..telemetry.logs import logs
-from ..types import BadInput, RequestRow, RunStopped
-from .point import Bench, Point
+from ..telemetry.logs import Logs, logs
+from ..types import BadInput, RequestRow, RunAborted, RunStopped
+from .bench import Bench
+from .point import Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
 from .progress import Progress
@@ -68,7 +69,7 @@ async def run(
                     group = None if served.process is None else served.process.pid
                     kept.serves(served.server, group, guarded=served.command is not None)
                     stack.push_async_callback(kept.left)
-                    bench = _bench(served, recorder, progress, origin, lag)
+                    bench = _bench(served, recorder, progress, origin, lag, kept)
                     measured = [
                         Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans
                     ]
@@ -79,6 +80,8 @@ async def run(
                         try:
                             for number in range(1, scenario.repeat + 1):
                                 await point.repeat(number)
+                        except RunAborted:
+                            raise
                         except RunStopped as stopped:
                             gone = await served.obituary()
                             why = f"{gone} ({stopped}); see {served.log}" if gone else str(stopped)
@@ -155,7 +158,7 @@ def _told(script: Script) -> dict[str, Any]:
     }
 
 
-def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag) -> Bench:
+def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag, kept: Logs) -> Bench:
     """What the points of one server are measured with."""
 
     def emit(row: RequestRow, reply: Reply) -> None:
@@ -172,6 +175,8 @@ def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float
         emit=emit,
         note=recorder.event,
         lag=lag,
+        window=recorder.end_window,
+        cards=kept.latest.values,
     )
 
 

@@ -126,7 +126,8 @@ def _own(scenario: Scenario) -> Iterator[Problem]:
     for key in scenario.request:
         if key in SET_BY:
             yield f"request.{key}", f"loadsim sets this itself; {SET_BY[key]}"
-    times: dict[str, float | None] = {f"timeout.{key}": seconds for key, seconds in msgspec.structs.asdict(scenario.timeout).items()}
+    waits = msgspec.structs.asdict(scenario.timeout)
+    times: dict[str, float | None] = {f"timeout.{key}": seconds for key, seconds in waits.items()}
     times |= {"patience": scenario.patience, "duration": scenario.duration, "baseline.every": scenario.baseline.every}
     for key, seconds in times.items():
         if seconds == 0:
@@ -184,7 +185,10 @@ def _lasting(scenario: Scenario) -> Iterator[Problem]:
         yield "phases", "no phase has a caller"
     for name, group in scenario.callers.items():
         if scenario.phases and not group.again:
-            yield f"callers.{name}.again", "phases say how many are on calls, so who has hung up calls again: write true"
+            yield (
+                f"callers.{name}.again",
+                "phases say how many are on calls, so who hangs up calls again: write true",
+            )
     if not LEAST_WINDOW <= scenario.window <= MOST_WINDOW:
         least, most = format_duration(LEAST_WINDOW), format_duration(MOST_WINDOW)
         yield "window", f"expected {least} to {most}; got {format_duration(scenario.window)}"
