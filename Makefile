@@ -25,6 +25,7 @@ types: $(READY)
 benchmark: $(READY)
 	$(BIN)/python -m tests.benchmarks.client
 	$(BIN)/python -m tests.benchmarks.callers
+	$(BIN)/python -m tests.benchmarks.telemetry
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -33,6 +33,7 @@ def measured(folder: Path, every: str, callers: int, repeats: int) -> Run:
         "repeat": str(repeats),
         "baseline.replies": "0",
         "reply": "{exactly: 150}",
+        "fit": "6500",  # warmed sooner
         "telemetry.every": every,
         "telemetry.card": f"{shlex.join(sampler(1)[:-1])} {{every}}",
     }

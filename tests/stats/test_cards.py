@@ -28,7 +28,7 @@ def test_the_articles_card_at_a_glance() -> None:
 
 
 def test_an_idle_card_has_not_slowed_down() -> None:
-    idle = at(0, sm_mhz=210.0, power_w=20.0, busy=0.0, reasons=("gpu idle",))
+    idle = at(0, sm_mhz=210.0, power_w=20.0, busy=0.0)
     said_idle = at(1, sm_mhz=210.0, power_w=21.0, busy=None, reasons=("gpu idle",))
     (card,) = cards([idle, said_idle, at(2, core_c=61.0), at(3)])
     assert (card.sm, card.sm_least, card.power) == (1695, 1695, 166)

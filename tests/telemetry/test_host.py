@@ -64,6 +64,7 @@ def test_this_machine_and_whoever_started_the_log() -> None:
         first, second = sample(log), sample(log)
     own = psutil.Process()
     assert first.own_rss_bytes == pytest.approx(own.memory_info().rss, rel=0.2)
+    assert first.own_cpu is not None
     assert second.own_cpu is not None
     assert 0.1 < second.own_cpu < 1.1
     assert len(second.cores) == psutil.cpu_count()

@@ -124,6 +124,28 @@ def test_one_that_dies_is_said_once_with_its_last_words_and_started_again(tmp_pa
     watch(main())
 
 
+def test_one_that_speaks_is_not_silent_however_long_it_goes_on(tmp_path: Path) -> None:
+    async def main() -> None:
+        seen = Seen(tmp_path, shell(f"while sleep 0.2; do echo '{SAMPLE}'; done"))
+        await asyncio.sleep(1.6)
+        await seen.sampler.stop()
+        assert seen.notes == []
+        assert len(seen.lines) > 3
+
+    watch(main())
+
+
+def test_garbage_is_said_once_though_the_log_has_been_gone_between(tmp_path: Path) -> None:
+    async def main() -> None:
+        seen = Seen(tmp_path, shell(f"echo noise; echo '{SAMPLE}'; exit 3"))
+        await seen.until(lambda: len(seen.notes) >= 6)
+        await seen.sampler.stop()
+        garbage, ended = ("garbage", "it printed what is no sample: noise"), ("ended", "it ended with status 3")
+        assert seen.notes[:6] == [garbage, ended, ("back", ""), ended, ("back", ""), ended]
+
+    watch(main())
+
+
 def test_one_that_comes_back_says_so_and_may_go_again(tmp_path: Path) -> None:
     async def main() -> None:
         seen = Seen(tmp_path, shell(f"echo '{SAMPLE}'; exit 3"))
@@ -163,14 +185,17 @@ def test_a_command_that_is_not_there_is_said_once_and_not_tried_again(tmp_path: 
 
 def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path: Path) -> None:
     async def main() -> None:
-        # Three megabytes and no line end, then a sample.
-        script = f"import os\nfor _ in range(48): os.write(1, b'x' * 65536)\nos.write(1, b'\\n{SAMPLE}\\n')\ninput()"
+        # Three megabytes and no line end; then, later, a sample.
+        script = "import os, time\nfor _ in range(48): os.write(1, b'x' * 65536)\ntime.sleep(0.5)\n"
+        script += f"os.write(1, b'\\n{SAMPLE}\\n')\ninput()"
         seen = Seen(tmp_path, [sys.executable, "-c", script])
+        await seen.until(lambda: seen.notes)
+        assert seen.lines == []
         await seen.until(lambda: seen.lines)
-        assert len(seen.sampler._process._said) == 0 if seen.sampler._process else False
         await seen.sampler.stop()
-        assert seen.notes[0][0] == "garbage"
-        assert len(seen.notes[0][1]) < 300
+        (note,) = seen.notes
+        assert note[0] == "garbage"
+        assert len(note[1]) < 300
 
     watch(main())
 

@@ -1,6 +1,7 @@
 """The server log: counters' growth, what a server lacks, and a server that does not answer in time."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -113,6 +114,9 @@ def logged(server: Server, seconds: float, every: float = 0.05) -> tuple[list[Se
 def test_one_question_of_each_kind_per_sample() -> None:
     server = Server(SLOTS, METRICS)
     samples, notes = logged(server, 0.52)
+    # Each over the time since the one before, not since the first.
+    for before, after in pairwise(samples):
+        assert after.over_s == pytest.approx(after.t_s - before.t_s, abs=1e-5)
     assert 4 <= len(samples) <= 12
     assert server.asked[:4] == ["metrics", "slots"] * 2
     assert server.most == 1
