@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import uvloop
@@ -23,11 +23,12 @@ class Loop(uvloop.Loop):
         return time.monotonic()
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
+def run(main: Coroutine[Any, Any, T], finish: Callable[[], bool] | None = None) -> T:
     """Run `main` to its end and return what it returns.
 
-    The first Ctrl-C, TERM or hang-up cancels it, so that it can put its things in order, and KeyboardInterrupt is
-    raised; a second one ends the program at once with code 130.
+    The first Ctrl-C asks `finish` whether `main` will end by itself, soon. If not, or without one, and at the next
+    Ctrl-C, and at once at TERM or hang-up, `main` is cancelled, so that it can put its things in order, and
+    KeyboardInterrupt is raised; one more of them ends the program there and then with code 130.
     """
     # What start-up allocated stays for good: the collector need not walk it again while tokens arrive. Nor need it come
     # as often as by default: a full collection under 500 streams held everything up for 30 ms.
@@ -47,7 +48,12 @@ def run(main: Coroutine[Any, Any, T]) -> T:
             asked = True
             task.cancel()
 
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        def interrupt() -> None:
+            if finish is None or asked or not finish():
+                stop()
+
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, stop)
         try:
             return loop.run_until_complete(task)

@@ -14,6 +14,7 @@ Chunk = Literal["clause", "sentence", "livekit"]
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"]
 Count = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
+Milliseconds = Annotated[float, Meta(ge=0)]
 
 
 class BadInput(Exception):
@@ -28,6 +29,14 @@ class RunAborted(RunStopped):
     """A rule of the scenario's `abort` ended the run, with all load points that it still had."""
 
 
+class RunInterrupted(Exception):
+    """A run was asked to end, and has, with the turns that were under way. Exit code 130."""
+
+
+class Unwritable(RunStopped):
+    """The system takes no more of a run's files: no load point could leave anything."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How loadsim starts a server of its own. The names are llama-server's flags in words.
 
@@ -36,7 +45,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """
 
     slots: Count = 12
-    context: Annotated[int, Meta(ge=1, lt=1 << 31)] = 393216
+    context: Annotated[int, Meta(ge=1, le=(1 << 31) - 1)] = 393216
     batch: Count = 2048
     ubatch: Count = 2048
     checkpoints: Natural = 32
@@ -95,11 +104,11 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Timings(msgspec.Struct, kw_only=True):
     """llama-server's `timings`, cumulative; tokens and milliseconds."""
 
-    cache_n: int | None = None
-    prompt_n: int | None = None
-    prompt_ms: float | None = None
-    predicted_n: int | None = None
-    predicted_ms: float | None = None
+    cache_n: Natural | None = None
+    prompt_n: Natural | None = None
+    prompt_ms: Milliseconds | None = None
+    predicted_n: Natural | None = None
+    predicted_ms: Milliseconds | None = None
 
 
 class Spoke(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

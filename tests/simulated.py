@@ -104,6 +104,9 @@ class SimulatedServer:
             template=prompt.TEMPLATE,
         )
 
+    async def health(self) -> str:
+        return "ok"
+
     async def render(self, messages: list[dict[str, Any]], tools: tuple[dict[str, Any], ...]) -> str | None:
         return None if self.options.plain else prompt.render(messages, tools)
 

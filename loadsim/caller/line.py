@@ -1,5 +1,6 @@
 """What all calls of a load point have in common: the server they reach, and how an agent there asks and speaks."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -21,8 +22,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """What all calls of a load point have in common.
 
     `tokens`: those of recorded texts, as far as the server counts; `max_tokens`: of a reply, by its recorded text.
-    `floor`: when turns may begin; None: at any time. `labels`: the rows' point and repeat. `spawn` runs a coroutine
-    beside the call, `note` writes an event.
+    `floor`: when turns may begin; None: at any time; `over`: once it is set, none does. `labels`: the rows' point and
+    repeat. `spawn` runs a coroutine beside the call, `note` writes an event.
     """
 
     server: Server
@@ -34,6 +35,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Mapping[str, int]
     max_tokens: Callable[[str], int]
     floor: Floor | None = None
+    over: asyncio.Event | None = None
     labels: dict[str, Any] = {}
 
     @property

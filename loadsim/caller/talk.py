@@ -25,9 +25,9 @@ FAILED = ("error", "timeout")
 AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
 ANY: frozenset[Kind] = frozenset()
 
-Why = Literal["ended", "failed", "hung_up", "time", "left"]
+Why = Literal["ended", "failed", "hung_up", "time", "left", "stopped"]
 """How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over; its phase
-has fewer callers."""
+has fewer callers; the run was stopped by hand."""
 
 
 class Call:
@@ -84,16 +84,29 @@ class Call:
         """The whole call, which begins at `start` (loop time); leaves its counts, and an event of how it ended."""
         self._free, self._due = start, start - self._every
         why: Why = "ended"
-        said = 0
-        for number in self._turns:
-            found = await self._turn(lines(self.recording, number))
-            if found is not None:
-                why = found
-                break
-            said += 1
+        self._said = 0
+        try:
+            for number in self._turns:
+                found = await self._turn(lines(self.recording, number))
+                if found is not None:
+                    why = found
+                    break
+                self._said += 1
+        except asyncio.CancelledError:
+            self._ends("stopped")
+            raise
         self.ended_at = max(self._free, asyncio.get_running_loop().time())
-        if why in ("time", "left") and not self.asked:
-            return why  # it never began
+        self._ends(why)
+        return why
+
+    @property
+    def waiting(self) -> bool:
+        """Nothing of it is under way at the server."""
+        return self._live is None or self._live.outcome is not None
+
+    def _ends(self, why: Why) -> None:
+        if why in ("time", "left", "stopped") and not self.asked:
+            return  # it never began
         self._line.note(
             "call",
             **self._line.labels,
@@ -101,10 +114,9 @@ class Call:
             caller=self.caller.number,
             call=self._number,
             planned=len(self._turns),
-            said=said,
+            said=self._said,
             why=why,
         )
-        return why
 
     @property
     def said(self) -> list[dict[str, Any]]:
@@ -133,11 +145,11 @@ class Call:
             begins = self._free
         else:
             begins = max(self._free + does.gap / scenario.pace.time_scale, now())
+        if why := self._over(begins):
+            return why
         floor = self._line.floor
         if floor is None:
             return await self._say(turn, does, begins)
-        if why := self._over(begins):
-            return why
         # What is due at once is asked for on a connection that stands by then.
         begins = await floor.enter(begins, CONNECT_S if scenario.pace.by == "at_once" else 0.0)
         try:
@@ -147,8 +159,11 @@ class Call:
 
     def _over(self, begins: float) -> Why | None:
         """Why no turn begins any more at that time."""
+        if self._line.over is not None and self._line.over.is_set():
+            return "stopped"
         floor = self._line.floor
-        assert floor is not None
+        if floor is None:
+            return None
         if floor.until is not None and begins >= floor.until:
             return "time"
         return "left" if self._leaves is not None and begins >= floor.at(self._leaves) else None

@@ -1,12 +1,13 @@
 """The command line. A command reads its flags, calls one function and prints; it is imported when it is used."""
 
 import importlib
+import os
 import sys
 
 import click
 
 from .. import __version__
-from ..types import BadInput, RunStopped
+from ..types import BadInput, RunInterrupted, RunStopped
 
 COMMANDS = {
     "scenario": "Run a scenario and print what its callers met.",
@@ -49,6 +50,7 @@ def main() -> None:
 
     Exit code 0: done; 1: a run did not complete, or has no answer; 2: bad input; 130: Ctrl-C.
     """
+    _open_standard_streams()
     try:
         cli(prog_name="loadsim", standalone_mode=False)
     except click.ClickException as error:
@@ -60,8 +62,15 @@ def main() -> None:
         fail(error, 1)
     except OSError as error:
         fail(f"cannot go on: {error.strerror or error}", 1)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, RunInterrupted, click.Abort):
         sys.exit(130)
+
+
+def _open_standard_streams() -> None:
+    """Who starts us may have closed them; the event loop must not get their numbers for files of its own."""
+    while (lowest := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(lowest)
 
 
 def fail(error: object, code: int) -> None:

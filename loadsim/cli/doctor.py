@@ -10,9 +10,8 @@ from ..report.findings import render
 from ..run import run
 from ..scenario.load import load
 from ..scenario.model import Scenario
-from ..server import embedded
 from ..shipped import find
-from ..types import BadInput, ServerSettings
+from ..types import ServerSettings
 from .key import api_key
 from .scenario import load_recordings
 from .served import served
@@ -44,8 +43,5 @@ def doctor(scenario: str, url: str | None, sets: tuple[str, ...]) -> None:
 async def _facts(wanted: Scenario, recordings: Recordings, key: str | None) -> Facts:
     url = None if wanted.server.url == "embedded" else wanted.server.url
     settings = ServerSettings(**{name: getattr(wanted.server, name) for name in ServerSettings.__struct_fields__})
-    try:
-        async with served(url, settings) as server:
-            return await examine(server.url, wanted, recordings, key if url else None, server.build)
-    except embedded.MissingPackagesError as error:
-        raise BadInput(f"server.url: {error}; or name a server with --url") from None
+    async with served(url, settings) as server:
+        return await examine(server.url, wanted, recordings, key if url else None, server.build)

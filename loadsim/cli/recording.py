@@ -47,7 +47,7 @@ def show(file: str, url: str | None) -> None:
     try:
         tokens, counted = run(count(call, url))
     except embedded.MissingPackagesError as error:
-        tokens, counted = None, f"no token counts: {error}; or count with a server of yours, --url"
+        tokens, counted = None, f"no token counts: {error}"
     console = Console(highlight=False)
     console.print(Text(f"{plain(call.title)}: {plain(call.source)}"))
     console.print(table(rows(call, tokens), call.greeting))

@@ -12,6 +12,7 @@ import click
 import msgspec
 from rich.console import Console
 
+from ..engine.ending import Ending
 from ..engine.preflight import Recordings, names
 from ..engine.progress import Progress
 from ..engine.run import run as run_scenario
@@ -20,14 +21,14 @@ from ..recording.load import load as load_recording
 from ..report.live import LiveView
 from ..report.table import holds, render
 from ..results.read import read
-from ..results.resume import broken_off
+from ..results.resume import FILES, broken_off
 from ..results.write import Ended, Recorder, claim, default_folder
 from ..run import run
 from ..scenario.load import load, restore
 from ..scenario.model import Scenario
 from ..scenario.schema import schema as json_schema
 from ..shipped import find
-from ..types import BadInput, RunStopped
+from ..types import BadInput, RunInterrupted, RunStopped
 from .key import api_key
 
 
@@ -78,7 +79,7 @@ def scenario(
         return recorder
 
     try:
-        run(record(wanted, recordings, begin, console, key))
+        run_to_disk(wanted, recordings, begin, console, key)
     finally:
         # However it ended, what was measured is shown; what never began leaves nothing.
         began = (folder / "requests.jsonl").is_file()
@@ -99,8 +100,8 @@ def go_on(folder: Path, console: Console) -> None:
             raise BadInput(f"{folder}: recording {name} is not what the run began with; start it anew")
     key = api_key()
     try:
-        run(
-            record(wanted, recordings, lambda: Recorder.resume(folder, asyncio.get_running_loop().time()), console, key)
+        run_to_disk(
+            wanted, recordings, lambda: Recorder.resume(folder, asyncio.get_running_loop().time()), console, key
         )
     except BadInput:
         raise
@@ -111,15 +112,35 @@ def go_on(folder: Path, console: Console) -> None:
         raise SystemExit(1)
 
 
-async def record(
+def run_to_disk(
     wanted: Scenario, recordings: Recordings, begin: Callable[[], Recorder], console: Console, key: str | None
+) -> None:
+    """Run a scenario into the recorder that `begin` makes; the first Ctrl-C lets the turns under way end."""
+    ending = Ending()
+
+    def finish() -> bool:
+        asked = ending.ask()
+        if asked:
+            click.echo("loadsim: finishing turns, Ctrl-C again ends now", err=True)
+        return asked
+
+    run(record(wanted, recordings, begin, console, key, ending), finish)
+
+
+async def record(
+    wanted: Scenario,
+    recordings: Recordings,
+    begin: Callable[[], Recorder],
+    console: Console,
+    key: str | None,
+    ending: Ending,
 ) -> None:
     """Run a scenario into the recorder that `begin` makes, and note there how it ended."""
     recorder = begin()
     progress = Progress()
     try:
         with LiveView(console, progress):
-            await run_scenario(wanted, recordings, recorder, progress, recorder.start, key)
+            await run_scenario(wanted, recordings, recorder, progress, recorder.start, key, ending)
     except BaseException as error:
         recorder.close(*_end(error))
         # Our server's log explains a run that could not start; after bad input or Ctrl-C it says nothing.
@@ -140,10 +161,10 @@ def load_recordings(wanted: Scenario, near: Path) -> Recordings:
 
 
 def _take_away(folder: Path, made: bool) -> None:
-    """Remove a run's files, and the folder if we made it; what the user made stays."""
+    """Remove a run's own files, and the folder if we made it; what somebody else put there stays."""
     with contextlib.suppress(OSError):
-        for file in folder.iterdir():
-            file.unlink()
+        for name in (*FILES, LOG):
+            (folder / name).unlink(missing_ok=True)
         if made:
             folder.rmdir()
 
@@ -152,6 +173,8 @@ def _end(error: BaseException) -> tuple[Ended, str]:
     """How a run ended that did not complete, and why."""
     if isinstance(error, asyncio.CancelledError):
         return "interrupted", "stopped by hand"
+    if isinstance(error, RunInterrupted):
+        return "interrupted", "stopped by hand; the turns under way were finished"
     return "stopped", str(error) if isinstance(error, BadInput | RunStopped) else f"{type(error).__name__}: {error}"
 
 

@@ -8,9 +8,8 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from ..server import embedded
-from ..server.process import StartError
-from ..types import RunStopped, ServerSettings
+from ..engine.serving import start_embedded
+from ..types import ServerSettings
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -24,16 +23,12 @@ class Served(msgspec.Struct, frozen=True):
 async def served(url: str | None, settings: ServerSettings) -> AsyncIterator[Served]:
     """`url`, or an embedded server with these settings that is gone afterwards.
 
-    Raises embedded.MissingPackagesError, and RunStopped where it does not start."""
+    Raises BadInput where its packages are missing, and RunStopped where it does not start."""
     if url:
         yield Served(url)
         return
     with TemporaryDirectory() as folder:
-        try:
-            process = await embedded.start(settings, Path(folder) / "server.log")
-        except (StartError, TimeoutError) as error:
-            said = str(error).strip().splitlines() or ["no answer in time"]
-            raise RunStopped(f"the embedded server did not start: {said[-1].strip()}") from None
+        process = await start_embedded(settings, Path(folder) / "server.log", None)
         try:
             yield Served(str(process.ready["url"]), process.ready["build"])
         finally:

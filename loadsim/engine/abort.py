@@ -15,7 +15,7 @@ SAID = 3  # kinds of errors that are named
 STALE_S = 30.0  # a sample so old says nothing of now
 
 
-class Watch:
+class Limits:
     """Holds a load that goes on against the scenario's `abort`. `cards`: each card's last sample; `clock`: seconds on
     the run's clock."""
 

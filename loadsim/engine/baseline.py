@@ -51,7 +51,8 @@ class Baseline:
         return row
 
     async def measure(self, line: Line, side: Side, pause: int = 0) -> list[RequestRow]:
-        """One caller's replies, each from the same state. `pause`: which of the load's, from 1. Raises RunStopped."""
+        """One caller's replies, each from the same state. `pause`: which of the load's, from 1. Raises RunStopped, and
+        RunInterrupted once the run is to end."""
         turn, recording = self._plan.alone, self._plan.first.recording
         caller = Caller(group="baseline", number=0, slot=self._plan.slot_alone, opening=self._plan.first.opening)
         rows = []
@@ -80,6 +81,7 @@ class Baseline:
                 **self._labels,
             )
             rows.append(row)
+            self._bench.go_on()
         return rows
 
     async def _hold(self, caller: Caller, recording: Recording, turn: int) -> None:

@@ -19,16 +19,17 @@ from ..scenario.check import EMBEDDED
 from ..scenario.model import Scenario
 from ..scenario.sweep import points
 from ..server.api import Reply
-from ..server.http import HttpServer, Waits
-from ..telemetry.lag import Lag
+from ..server.http import HttpServer
+from ..telemetry.lag import Lag, LagReport
 from ..telemetry.peek import peek
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo
 from .findings import Asked, Facts, Template, Trials
-from .machine import Client
+from .machine import LATE_MS, Client
 from .preflight import Plan, Recordings, check_server, preflight, prompt_tokens
+from .serving import waits
 
 TOKEN_S = 30.0  # whoever hears nothing for so long has hung up
-LAG_S = 1.0
+LAG_S, LAG_TRIES = 1.0, 3
 FILLERS = 24  # some 1,200 tokens with most tokenizers
 CONTEXT_PER_FILLER = 128  # so that the trials fit a small context twice over
 TRIPS = 5
@@ -37,15 +38,15 @@ TRIPS = 5
 async def examine(url: str, scenario: Scenario, recordings: Recordings, key: str | None, build: str | None) -> Facts:
     """All that can be seen of the server at `url` before `scenario` loads it. `build`: for a server of our own, which
     does not know it."""
-    waits = Waits(**msgspec.structs.asdict(scenario.timeout))
-    waits = msgspec.structs.replace(waits, first_token=min(waits.first_token, TOKEN_S))
+    allowed = waits(scenario)
+    allowed = msgspec.structs.replace(allowed, first_token=min(allowed.first_token, TOKEN_S))
     groups = [group for _, point in points(scenario) for group in point.callers.values()]
     facts = Facts(
         callers=max(sum(group.count for group in point.callers.values()) for _, point in points(scenario)),
         pinned=all(group.slots != "server" for group in groups),
         client=await _client(scenario, url),
     )
-    server = HttpServer(url, key, waits)
+    server = HttpServer(url, key, allowed)
     try:
         return await _examine(server, facts, scenario, recordings, build)
     except RunStopped as stopped:
@@ -224,15 +225,23 @@ def _asked(reply: Reply) -> Asked:
 
 async def _client(scenario: Scenario, url: str) -> Client:
     asked = scenario.server if scenario.server.url == EMBEDDED else msgspec.structs.replace(scenario.server, url=url)
-    lag = Lag()
-    lag.start()
-    await asyncio.sleep(LAG_S)
+    found: list[LagReport] = []
+    # What passes is no finding: this machine's own delay is there each time.
+    while not found or (_late(found[-1]) > LATE_MS and len(found) < LAG_TRIES):
+        lag = Lag()
+        lag.start()
+        await asyncio.sleep(LAG_S)
+        found.append(lag.stop())
     return Client(
-        lag=lag.stop(),
+        lag=min(found, key=_late),
         clock_s=_clock_step(),
         files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         cards=await peek(scenario.telemetry, asked),
     )
+
+
+def _late(report: LagReport) -> float:
+    return report.lag_p99_ms or 0.0
 
 
 def _clock_step() -> float:

@@ -154,7 +154,7 @@ def _slots(facts: Facts, info: ServerInfo) -> Finding:
     if info.slots < facts.callers:
         why = "who has no slot waits until another call is over, and then takes a slot that holds another's call"
         mend = f"-np {facts.callers}, with -c for all of them; or fewer callers"
-        return Finding("bad", f"{info.slots} slots for {callers}", why, mend)
+        return Finding("bad", f"{info.slots} {'slot' if info.slots == 1 else 'slots'} for {callers}", why, mend)
     if facts.busy:
         why = "the doctor and the load take slots from whoever is on the line, and are slowed by them"
         return Finding("warning", f"{facts.busy} of {info.slots} slots are busy", why, "wait until nobody calls")

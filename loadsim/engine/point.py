@@ -3,14 +3,14 @@
 import asyncio
 import functools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from ..caller.call import Caller
 from ..caller.floor import Floor
-from ..caller.history import lines, salt
+from ..caller.history import lines, salt, warm_prompt
 from ..caller.line import Line
 from ..caller.talk import ANY, FAILED, Call
 from ..server.api import Reply
@@ -19,12 +19,14 @@ from . import phases
 from .arrivals import arrivals, length
 from .baseline import Baseline
 from .bench import LEAD_PER_CALLER_S, LEAD_S, Bench
+from .outage import Watch
 from .preflight import Plan
 from .soak import Soak, Who
 
 TURN_S = 12.4  # between one caller's turns on the telephone, on average
-AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one,
-MOST_LOST = 3  # and gives up after so many in a row
+AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one, twice as long after each that fails too,
+AGAIN_MOST_S = 30.0  # and this at the most
+MOST_LOST = 3  # calls in a row, while nobody at all has been answered yet, and the caller gives up
 
 Stay = tuple[float, float | None]
 """From when to when a caller is on calls; None: to the load's end."""
@@ -41,6 +43,17 @@ class Tally(msgspec.Struct):
         self.asked += call.asked
         self.failed += call.failed
         self.error = self.error or call.error
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What all callers of one repeat's load share. `calls`: the call that each is on."""
+
+    line: Line
+    floor: Floor
+    watch: Watch
+    baseline: Baseline
+    calls: dict[Who, Call]
+    tally: Tally
 
 
 class Point:
@@ -85,8 +98,17 @@ class Point:
     async def repeat(self, number: int) -> None:
         """Measure once: warm every slot, one caller alone, the load, one caller alone.
 
-        Raises RunStopped where a slot cannot be warmed or nobody is answered.
+        Raises RunStopped where a slot cannot be warmed, nobody is answered or the server is away for too long,
+        RunAborted where the scenario's `abort` says so, and RunInterrupted once that was asked for and the turns under
+        way have ended.
         """
+        self._bench.ending.under_way = True
+        try:
+            await self._measure(number)
+        finally:
+            self._bench.ending.under_way = False
+
+    async def _measure(self, number: int) -> None:
         self._repeat = number
         callers = [
             Caller(group=name, number=i, slot=slot, opening=self._plan.script(name, i).opening)
@@ -98,6 +120,7 @@ class Point:
         self._phase("warming")
         for caller in warm:
             await baseline.warm(caller)
+            self._bench.go_on()
         await self._alone(baseline, "before")
         for caller in warm:
             if self._scenario.baseline.replies and caller.slot == self._plan.slot_alone:
@@ -129,36 +152,52 @@ class Point:
         soak = Soak(self._bench, self._plan, floor, baseline, calls, self._line(asyncio.create_task), self._labels)
         self._expect(start)
         self._bench.lag.take()
+        watch = self._watch()
+
+        def ended(row: RequestRow, reply: Reply) -> None:
+            soak.ended(row)
+            watch.ended(row, reply)
+
         try:
             async with asyncio.TaskGroup() as group:
-                line = self._line(group.create_task, floor, soak.ended)
-                tasks = [
-                    group.create_task(self._caller(line, floor, caller, stay, calls, tally)) for caller, stay in stays
-                ]
-                beside = [group.create_task(each) for each in soak.beside()]
-                await asyncio.wait(tasks)
+                line = self._line(group.create_task, floor, ended)
+                load = Load(line, floor, watch, baseline, calls, tally)
+                tasks = {
+                    (caller.group, caller.number): group.create_task(self._caller(load, caller, stay))
+                    for caller, stay in stays
+                }
+                looks = [watch.look(), self._finish(tasks, calls), *soak.beside()]
+                beside = [group.create_task(each) for each in looks]
+                await asyncio.wait(tasks.values())
                 for task in beside:
                     task.cancel()
         except BaseExceptionGroup as several:
             raise _first(several) from None
         soak.client()
+        self._bench.go_on()
         self._some_answered(tally)
 
-    async def _caller(
-        self, line: Line, floor: Floor, caller: Caller, stay: list[Stay], calls: dict[Who, Call], tally: "Tally"
-    ) -> None:
-        """One caller's calls, while it is on calls by the load's own time; an error ends a call only. Each call is put
-        into `calls`, and counted in `tally`."""
-        name = caller.group
+    async def _finish(self, tasks: Mapping[Who, asyncio.Task[None]], calls: Mapping[Who, Call]) -> None:
+        """Once the run is to end: whoever waits for no reply hangs up; the others' turns are finished."""
+        await self._bench.ending.asked.wait()
+        self._bench.progress.phase = "finishing turns"
+        for who, task in tasks.items():
+            if who not in calls or calls[who].waiting:
+                task.cancel()
+
+    async def _caller(self, load: Load, caller: Caller, stays: list[Stay]) -> None:
+        """One caller's calls, while it is on calls by the load's own time; an error ends a call only."""
+        name, watch = caller.group, load.watch
         group, script = self._groups[name], self._plan.script(name, caller.number)
         number = lost = 0
-        for on, off in stay:
-            start, why = floor.at(on), "ended"
+        emptied, holds = watch.emptied, group.cache == "warm"
+        for on, off in stays:
+            start, why = load.floor.at(on), "ended"
             while why != "left":
                 who = (name, caller.number, number)
                 opening = salt(self._bench.run, self._plan.point, self._repeat, *who)
                 call = Call(
-                    line,
+                    load.line,
                     caller,
                     script.recording,
                     script.turns,
@@ -170,16 +209,44 @@ class Point:
                     opening=opening if group.cache == "cold" else None,
                     chance=functools.partial(self._chance, *who),
                     # A slot is warm for its caller's first call.
-                    expects=script.expects if not number or group.cache == "cold" else ANY,
+                    expects=script.expects if holds or group.cache == "cold" else ANY,
                 )
-                calls[name, caller.number] = call
+                load.calls[name, caller.number] = call
                 why = await call.hold(start)
-                tally.add(call)
+                load.tally.add(call)
                 lost = lost + 1 if why == "failed" else 0
-                if not group.again or why == "time" or lost == MOST_LOST:
+                given_up = lost >= MOST_LOST and not watch.answered
+                if not group.again or why in ("time", "stopped") or given_up:
                     return
                 number += 1
-                start = call.ended_at + (AGAIN_S / self._scenario.pace.time_scale if lost else 0.0)
+                start, holds = call.ended_at, False
+                if lost:
+                    await self._pause(load, lost, who)
+                if group.cache == "warm" and watch.emptied != emptied:
+                    emptied = watch.emptied
+                    holds = await self._warm_again(load, caller)
+                if lost:
+                    start = max(start, self._loop.time())
+
+    async def _warm_again(self, load: Load, caller: Caller) -> bool:
+        """Bring a caller's slot to its history, as a turn of its own; whether that went well."""
+        script = self._plan.script(caller.group, caller.number)
+        said = warm_prompt(script.recording, script.turns[0], self._plan.wording)
+        await load.floor.enter(self._loop.time())
+        try:
+            row = await load.baseline.fill(caller, script.recording, script.turns[0], said)
+        finally:
+            load.floor.leave()
+        return row.outcome in ("ok", "empty")
+
+    async def _pause(self, load: Load, lost: int, who: tuple[Any, ...]) -> None:
+        """Between a call that failed, the `lost`th in a row, and the next one."""
+        scale = self._scenario.pace.time_scale
+        seconds = min(AGAIN_S * 2 ** (lost - 1), AGAIN_MOST_S) / scale
+        if load.floor.until is not None:
+            seconds = min(seconds, max(load.floor.until - self._loop.time(), 0.0))
+        # Not all at once, when the server is there again.
+        await load.watch.back(seconds, self._chance(*who, "again").random() * AGAIN_S / scale)
 
     def _stays(self, nth: int, caller: Caller) -> list[Stay]:
         """When a caller, the `nth` of all, is on calls, in seconds of the load's own time."""
@@ -191,17 +258,25 @@ class Point:
 
     # -- what they share
 
+    def _watch(self) -> Watch:
+        bench, labels = self._bench, self._labels
+
+        def note(name: str, **fields: Any) -> None:
+            bench.note(name, **labels, **fields)
+
+        return Watch(bench.server, self._scenario, bench.served, lambda: bench.progress.live, note, bench.origin)
+
     def _line(
         self,
         spawn: Callable[..., object],
         floor: Floor | None = None,
-        ended: Callable[[RequestRow], None] | None = None,
+        ended: Callable[[RequestRow, Reply], None] | None = None,
     ) -> Line:
         """`ended` is told of each row before it is recorded."""
 
         def emit(row: RequestRow, reply: Reply) -> None:
             if ended is not None:
-                ended(row)
+                ended(row, reply)
             self._bench.emit(row, reply)
 
         return Line(
@@ -214,6 +289,7 @@ class Point:
             tokens=self._plan.tokens,
             max_tokens=self._plan.max_tokens,
             floor=floor,
+            over=self._bench.ending.asked,
             labels=self._labels,
         )
 

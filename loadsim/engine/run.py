@@ -1,6 +1,7 @@
 """A run: one scenario against its servers, from the first question to the last row."""
 
 import contextlib
+import functools
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
@@ -15,8 +16,9 @@ from ..scenario.sweep import Points, in_order, points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
 from ..telemetry.logs import Logs, logs
-from ..types import BadInput, RequestRow, RunAborted, RunStopped
+from ..types import BadInput, RequestRow, RunAborted, RunStopped, Unwritable
 from .bench import Bench
+from .ending import Ending
 from .point import Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
@@ -27,14 +29,20 @@ SAID = 3  # failed points that are told with their reasons
 
 
 async def run(
-    scenario: Scenario, recordings: Recordings, recorder: Recorder, progress: Progress, origin: float, key: str | None
+    scenario: Scenario,
+    recordings: Recordings,
+    recorder: Recorder,
+    progress: Progress,
+    origin: float,
+    key: str | None,
+    ending: Ending | None = None,
 ) -> None:
     """Measure every load point of `scenario` that `recorder` has not, and record it. `recordings`: by the names that it
-    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key.
+    gives them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `ending`: the wish to end.
 
     A point that fails does not end a sweep: it is noted, and told at the end. Raises BadInput before the load where
-    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it; both
-    leave what was recorded.
+    scenario, recording and server do not go together; RunStopped where the run could not go on, or a point of it;
+    RunInterrupted where it was asked to end. All leave what was recorded.
     """
     everyone = points(scenario)
     left = [(label, point) for label, point in in_order(everyone, scenario) if label not in recorder.finished]
@@ -61,15 +69,17 @@ async def run(
                     try:
                         served = await stack.enter_async_context(serving(stay[0][1], recorder.path, progress, key))
                         plans = await _prepare(served, stay, recordings, recorder, progress)
+                    except Unwritable:
+                        raise
                     except (BadInput, RunStopped) as error:
                         left = left[len(stay) :]
                         fail([label for label, _ in stay], error, str(error))
                         continue
                     recorder.event("server", points=[label for label, _ in stay], **served.event(origin))
-                    group = None if served.process is None else served.process.pid
-                    kept.serves(served.server, group, guarded=served.command is not None)
+                    kept.serves(served.server, served.group, guarded=served.command is not None)
+                    served.again = functools.partial(_again, served, kept)
                     stack.push_async_callback(kept.left)
-                    bench = _bench(served, recorder, progress, origin, lag, kept)
+                    bench = _bench(served, recorder, progress, origin, lag, kept, ending or Ending())
                     measured = [
                         Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans
                     ]
@@ -80,8 +90,8 @@ async def run(
                         try:
                             for number in range(1, scenario.repeat + 1):
                                 await point.repeat(number)
-                        except RunAborted:
-                            raise
+                        except (RunAborted, Unwritable):
+                            raise  # no other point is wanted, or would leave anything
                         except RunStopped as stopped:
                             gone = await served.obituary()
                             why = f"{gone} ({stopped}); see {served.log}" if gone else str(stopped)
@@ -94,6 +104,11 @@ async def run(
         lag.stop()
     if failed:
         raise RunStopped(_told_failed(failed, len(everyone)))
+
+
+def _again(served: Served, kept: Logs) -> None:
+    """The server was started again: it is another process."""
+    kept.moved(served.group, guarded=served.command is not None)
 
 
 def _stay(left: Points) -> Points:
@@ -158,7 +173,9 @@ def _told(script: Script) -> dict[str, Any]:
     }
 
 
-def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag, kept: Logs) -> Bench:
+def _bench(
+    served: Served, recorder: Recorder, progress: Progress, origin: float, lag: Lag, kept: Logs, ending: Ending
+) -> Bench:
     """What the points of one server are measured with."""
 
     def emit(row: RequestRow, reply: Reply) -> None:
@@ -177,6 +194,8 @@ def _bench(served: Served, recorder: Recorder, progress: Progress, origin: float
         lag=lag,
         window=recorder.end_window,
         cards=kept.latest.values,
+        ending=ending,
+        served=served,
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from ..scenario.launch import fill
 from ..scenario.model import Scenario, Server
 from ..server import embedded, launch
 from ..server.http import HttpServer, Waits
-from ..server.process import Process, StartError
+from ..server.process import Process, StartError, how
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo, ServerSettings
 from .progress import Progress
 
@@ -30,9 +30,10 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
     first_token_s: float
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that answers; `process`, `started` (loop time), `boot` and `settings` are of one that we started,
-    `command` of one that a command of the user's did. `round_trip_s`: from a small request to its answer."""
+class Served(msgspec.Struct, kw_only=True):
+    """A server that answers; `process`, `started` (loop time), `boot` and `settings` are of one that we started, the
+    last time that we did, `command` of one that a command of the user's did. `round_trip_s`: from a small request to
+    its answer. `key`: its API key. `again` is called when it was started again."""
 
     server: HttpServer
     info: ServerInfo
@@ -44,6 +45,13 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     loading_s: float
     round_trip_s: float
     log: Path
+    key: str | None = None
+    again: Callable[[], None] | None = None
+
+    @property
+    def group(self) -> int | None:
+        """The process group of one that we started."""
+        return None if self.process is None else self.process.pid
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -66,6 +74,32 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
             "round_trip_s": round(self.round_trip_s, 6),
             "settings": self.settings,
         }
+
+    def died(self) -> str | None:
+        """How it ended, if we started it and it did: `status 1`, `signal SIGKILL`."""
+        return None if self.process is None or self.process.returncode is None else how(self.process.returncode)
+
+    async def restart(self, scenario: Scenario) -> None:
+        """Start it again as it was started, after it died. Raises BadInput and RunStopped where it does not come up."""
+        now = asyncio.get_running_loop().time
+        self.started = now()
+        if self.command is None:
+            self.process = await start_embedded(settings(scenario), self.log, self.key)
+            self.server.url = str(self.process.ready["url"])
+        else:
+            size = self.log.stat().st_size
+            self.process = await _launched(self.command, self.log)
+            await _up(self.server, self.process, self.log, size)
+        await self.server.ready()
+        healthy = now()
+        self.boot = _boot(self.started, healthy, await _first_token(self.server, scenario))
+        if self.again is not None:
+            self.again()
+
+    async def stop(self) -> None:
+        """End what we started."""
+        if self.process is not None:
+            await asyncio.shield(self.process.stop())
 
     async def obituary(self) -> str | None:
         """That it is gone, if we started it and it is; its connections close a moment before we hear of it."""
@@ -116,7 +150,7 @@ async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str
                 process = await _launched(command, log)
                 began = loop.time()
             stack.push_async_callback(_stop, process)
-        server = HttpServer(url, key, Waits(**msgspec.structs.asdict(scenario.timeout)))
+        server = HttpServer(url, key, waits(scenario))
         stack.push_async_callback(server.close)
         progress.phase = "waiting for the server"
         if process is not None and command is not None:
@@ -128,10 +162,10 @@ async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str
             if command is None:
                 info = msgspec.structs.replace(info, build=process.ready["build"])
             first = await _first_token(server, scenario)
-            boot = Boot(health_s=round(healthy - began, 3), first_token_s=round(first - began, 3))
+            boot = _boot(began, healthy, first)
         round_trip = await server.round_trip()
         progress.live = server.live
-        yield Served(
+        served = Served(
             server=server,
             info=info,
             process=process,
@@ -142,7 +176,19 @@ async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str
             loading_s=loading,
             round_trip_s=round_trip,
             log=log,
+            key=key,
         )
+        stack.push_async_callback(served.stop)
+        yield served
+
+
+def waits(scenario: Scenario) -> Waits:
+    """How long each kind of silence of the scenario's server may last."""
+    return Waits(**{name: getattr(scenario.timeout, name) for name in Waits.__struct_fields__})
+
+
+def _boot(began: float, healthy: float, first: float) -> Boot:
+    return Boot(health_s=round(healthy - began, 3), first_token_s=round(first - began, 3))
 
 
 def _command(server: Server) -> tuple[str, list[str]]:
@@ -198,11 +244,9 @@ def _last(log: Path, size: int) -> str:
 
 
 async def start_embedded(settings: ServerSettings, log: Path, key: str | None) -> Process:
-    """The embedded server. Raises BadInput where its packages are missing, RunStopped with its last words."""
+    """The embedded server. Raises MissingPackagesError, a BadInput, and RunStopped with its last words."""
     try:
         return await embedded.start(settings, log, key)
-    except embedded.MissingPackagesError as error:
-        raise BadInput(f"server.url: {error}; or name a server with --url") from None
     except (StartError, TimeoutError) as error:
         said = str(error).strip().splitlines() or ["no answer in time"]
         raise RunStopped(f"the embedded server did not start: {said[-1].strip()}") from None

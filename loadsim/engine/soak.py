@@ -11,7 +11,7 @@ from ..caller.history import warm_prompt
 from ..caller.line import Line
 from ..caller.talk import Call
 from ..types import RequestRow, RunStopped
-from .abort import Watch
+from .abort import Limits
 from .baseline import Baseline
 from .bench import Bench
 from .phases import begins, phase_at
@@ -46,17 +46,17 @@ class Soak:
         self._labels = labels
         self._scale = plan.scenario.pace.time_scale
         self._loop = asyncio.get_running_loop()
-        self._abort = Watch(plan.scenario, floor.at(0.0), bench.cards, lambda: self._loop.time() - bench.origin)
+        self._limits = Limits(plan.scenario, floor.at(0.0), bench.cards, lambda: self._loop.time() - bench.origin)
 
     def ended(self, row: RequestRow) -> None:
         """A request of the load ended: it gets its phase."""
         if row.due_s is not None:
             row.phase = self._phase(row.due_s)
-        self._abort.ended(row)
+        self._limits.ended(row)
 
     def beside(self) -> Iterator[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
-        yield self._abort.look()
+        yield self._limits.look()
         if self._scenario.lasts is not None:
             yield self._windows()
         if self._scenario.phases:

@@ -19,9 +19,11 @@ def answers(points: list[Point], run: Run) -> Iterator[str]:
     asked = [*probe.answers(run)]
     if not points and not asked:
         yield "The run has no row that was measured."
-    if ended != "complete":
-        yield f"The run did not complete ({ended or 'it was killed, or still goes on'}): {run.facts.get('why') or '-'}."
-    if run.torn:
+    if run.live:
+        yield "The run still goes on; this is what it has so far."
+    elif ended != "complete":
+        yield f"The run did not complete ({ended or 'it was killed'}): {run.facts.get('why') or '-'}."
+    if run.torn and not run.live:
         end = "file ends" if run.torn == 1 else "files end"
         yield f"{run.torn} {end} in half a line, which is left out."
     if run.left_over:
@@ -49,7 +51,17 @@ def _answer(point: Point, named: bool) -> str:
     at = f"{point.name}: " if named else ""
     scale = point.setting.around.time_scale
     unreal = f" This is not real load: time runs {scale:g} times faster." if scale > 1 else ""
-    return at + (_refusal(point) or " ".join(_sentence(who, point) for who in point.summary.load)) + unreal
+    away = _away(point)
+    return at + (_refusal(point) or " ".join(_sentence(who, point) for who in point.summary.load)) + away + unreal
+
+
+def _away(point: Point) -> str:
+    """That the load was not served all the time."""
+    if not point.outages:
+        return ""
+    seconds, ended = sum(found.seconds or 0.0 for found in point.outages), point.outages[-1].seconds is not None
+    more = "" if ended else ", and then to its end"
+    return f" For {number(seconds)} s of the load nobody was given a token{more}; see above."
 
 
 def _refusal(point: Point) -> str | None:

@@ -11,6 +11,7 @@ from ..stats.calls import Calls, calls
 from ..stats.cuts import Cuts, cuts
 from ..stats.heard import Heard, heard
 from ..stats.join import Join, joins, steps
+from ..stats.outages import Outage, outages
 from ..stats.requests import Requests, requests
 from ..stats.summary import PointSummary, Who, summarize
 from ..types import RequestRow
@@ -31,7 +32,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks; `fitted`:
     prompt tokens of the recordings before they were fitted; `server`: the event of its server's start, with the round
-    trip to it; empty in runs of old. `logs`: what the logs of cards and of this machine say."""
+    trip to it; empty in runs of old. `logs`: what the logs of cards and of this machine say; `epoch_s`: wall time at 0
+    on the run's clock, where it is known."""
 
     summary: PointSummary
     setting: Setting
@@ -46,6 +48,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     fitted: dict[str, int | None]
     server: dict[str, Any] = {}
     logs: tuple[str, ...] = ()
+    outages: list[Outage] = []
+    epoch_s: float | None = None
 
     @property
     def name(self) -> str:
@@ -96,6 +100,8 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
         logs=tuple(log_lines(run, found, name)),
         server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
+        outages=outages(run.events, name),
+        epoch_s=(run.facts.get("started") or {}).get("epoch_s"),
     )
 
 

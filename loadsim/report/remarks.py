@@ -7,6 +7,8 @@ from ..stats.summary import Who
 from .point import Point
 from .words import counts, ms, number, percent, several, span
 
+MOST_ERRORS = 8  # that are told, the most frequent first
+
 WHY = {
     "cold": "the slot held nothing of the call: does the server clear idle slots (--no-cache-idle-slots), or keep no "
     "checkpoints (--ctx-checkpoints 0)?",
@@ -55,10 +57,18 @@ def _server(point: Point) -> Iterator[str]:
 def _replies(who: Who) -> Iterator[str]:
     kinds = counts(who.kinds) or "no answer"
     yield f"{who.name}: {kinds}; {counts(who.outcomes)}; prompt {span(who.prompt)} tokens"
-    yield from (f"  {n} x {error}" for error, n in who.errors.items())
+    yield from _errors(who.errors)
     yield from (f"  {n} x {kind.replace('_', ' ')} and not counted: {WHY[kind]}" for kind, n in who.unplanned.items())
     if who.clocks_differ:
         yield f"  {who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"
+
+
+def _errors(errors: dict[str, int]) -> Iterator[str]:
+    """The most frequent ones: of an outage in hours of load, each reply may tell its own number of tokens."""
+    most = sorted(errors.items(), key=lambda found: -found[1])
+    yield from (f"  {n} x {error}" for error, n in most[:MOST_ERRORS])
+    if rest := sum(n for _, n in most[MOST_ERRORS:]):
+        yield f"  {rest} x {len(most) - MOST_ERRORS} other errors, see requests.jsonl"
 
 
 def _moved(who: Who) -> str:

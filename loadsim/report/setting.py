@@ -38,7 +38,7 @@ class Setting(msgspec.Struct, frozen=True):
             tts=_seconds(self.get("voice.tts")),
             network=_seconds(self.get("voice.network")),
             eager=None if self.get("speculation.by") in (None, "none") else _seconds(self.get("speculation.eager")),
-            time_scale=float(self.get("pace.time_scale") or 1.0),
+            time_scale=_number(self.get("pace.time_scale")) or 1.0,
         )
 
     @property
@@ -82,6 +82,10 @@ def _put(tree: Any, keys: list[str], value: Any) -> Any:
     if not keys:
         return inner | {"by": value} if isinstance(value, str) and "by" in inner else value
     return inner | {keys[0]: _put(inner.get(keys[0]), keys[1:], value)}
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _seconds(text: Any) -> float | None:

@@ -1,5 +1,6 @@
 """A section per topic, where a load point has something to say of it."""
 
+import time
 from collections.abc import Iterator
 
 from rich.console import RenderableType
@@ -15,15 +16,23 @@ from .point import Point
 from .words import counts, listed, ms, number, several, whole
 
 MOST_JOINS = 12
+MOST_OUTAGES = 10
 CHUNKS = {"clause": "first clause", "sentence": "first sentence", "livekit": "first sentence of 20 characters or more"}
-ENDS = {"ended": "{} to the end", "failed": "{} failed", "hung_up": "{} hung up", "time": "{} when the time was over"}
+ENDS = {
+    "ended": "{} to the end",
+    "failed": "{} failed",
+    "hung_up": "{} hung up",
+    "time": "{} when the time was over",
+    "stopped": "{} stopped by hand",
+}
 
 
 def topics(point: Point) -> Iterator[RenderableType]:
-    """What is heard, barge-ins, cold joins, requests per turn, and how calls ended."""
+    """Times without a token, what is heard, barge-ins, cold joins, requests per turn, and how calls ended."""
+    yield from map(Text, _outages(point))
     setting = point.setting
     lines = [
-        f"what is heard, {group}: {_heard(heard, setting.around, CHUNKS.get(setting.get('voice.chunk') or '', ''))}"
+        f"what is heard, {group}: {_heard(heard, setting.around, CHUNKS.get(str(setting.get('voice.chunk')), ''))}"
         for group, heard in point.heard.items()
         if setting.paced or heard.replies
     ]
@@ -45,6 +54,27 @@ def topics(point: Point) -> Iterator[RenderableType]:
         calls = point.calls
         ends = listed(ENDS.get(why, why + " {}").format(n) for why, n in calls.ended.items())
         yield Text(f"calls: {ends}; {calls.said:,} of {calls.planned:,} turns answered")
+
+
+def _outages(point: Point) -> Iterator[str]:
+    """When nobody was given a token, for how long, and what the server said meanwhile."""
+    for found in point.outages[:MOST_OUTAGES]:
+        when = _clock(found.since_s, point.epoch_s)
+        long = "to the end of the load" if found.seconds is None else f"for {number(found.seconds)} s"
+        lost = f"; {several(found.failed, 'reply')} failed" if found.failed else ""
+        if found.healthy:
+            yield f"health said ok, but no token came from {when} {long}{lost}"
+        else:
+            again = f"; it ran again {number(found.again)} s after its death" if found.again is not None else ""
+            yield f"no token came from {when} {long}: {found.said}{again}{lost}"
+    if len(point.outages) > MOST_OUTAGES:
+        told = sum(found.seconds or 0.0 for found in point.outages)
+        yield f"these are the first {MOST_OUTAGES} of {len(point.outages)} outages, {number(told)} s in all"
+
+
+def _clock(seconds: float, epoch_s: float | None) -> str:
+    """The time of day here."""
+    return f"{seconds:.1f} s" if epoch_s is None else time.strftime("%H:%M:%S", time.localtime(epoch_s + seconds))
 
 
 def _heard(heard: Heard, around: Around, chunk: str) -> str:

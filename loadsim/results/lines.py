@@ -4,13 +4,13 @@ import contextlib
 import os
 from pathlib import Path
 
-from ..types import RunStopped
+from ..types import Unwritable
 
 
 class Lines:
     """Appends to the file at `path`, which the first write makes. What is written is in the file at once.
 
-    Raises RunStopped, naming the file, where the system refuses. What went into the file of such a write is taken
+    Raises Unwritable, naming the file, where the system refuses. What went into the file of such a write is taken
     back before the next one, so that no line ever stands behind half of another.
     """
 
@@ -32,7 +32,7 @@ class Lines:
             while rest:  # a disk that is nearly full takes a part
                 rest = rest[os.write(self._fd, rest) :]
         except OSError as error:
-            raise RunStopped(f"cannot write {self._path}: {error.strerror}") from error
+            raise Unwritable(f"cannot write {self._path}: {error.strerror}") from error
         self._torn = False
         self._size += len(lines)
 

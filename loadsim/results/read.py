@@ -1,11 +1,15 @@
 """A run from disk: a whole one, one that was killed, or one that is still being written."""
 
+import fcntl
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from ..types import BadInput, CardSample, HostSample, RequestRow, ServerSample
+from .shape import check_event, check_facts
 
 FORMAT = "loadsim run 1"
 SAMPLES = {"card": CardSample, "host": HostSample, "server": ServerSample}
@@ -21,6 +25,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     texts: the replies' texts by the row's place in `rows`; empty where they were not kept.
     torn: how many files end in half a line, which is left out.
     card, host, server: the samples, of all points; empty in runs of old and where nothing was logged.
+    live: another program still writes it.
     left_over: how many rows are not in `rows`, since their load point was begun again when the run was resumed.
     """
 
@@ -34,6 +39,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     host: list[HostSample] = []
     server: list[ServerSample] = []
     left_over: int = 0
+    live: bool = False
 
 
 class Text(msgspec.Struct):
@@ -67,9 +73,9 @@ def read(path: Path) -> Run:
 
 def read_whole(path: Path) -> Run:
     """`read` with everything that the run holds, what is left over too."""
-    facts = read_facts(path)
+    live, facts = goes_on(path), read_facts(path)
     rows, torn_rows = _lines(path / "requests.jsonl", RequestRow)
-    events, torn_events = _lines(path / "events.jsonl", dict[str, Any])
+    events, torn_events = _lines(path / "events.jsonl", dict[str, Any], check_event)
     texts, torn_texts = _lines(path / "replies.jsonl", Text)
     card, torn_card = _lines(path / "card.jsonl", CardSample)
     host, torn_host = _lines(path / "host.jsonl", HostSample)
@@ -84,18 +90,34 @@ def read_whole(path: Path) -> Run:
         card=card,
         host=host,
         server=server,
+        live=live and facts.get("ended") is None,
     )
+
+
+def goes_on(path: Path) -> bool:
+    """Whether another program still writes the run."""
+    try:
+        looked = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(looked, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back at once
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # a file system without locks
+    finally:
+        os.close(looked)
+    return False
 
 
 def read_facts(path: Path) -> dict[str, Any]:
     """run.json. Raises BadInput as `read` does."""
     file = path / "run.json"
     try:
-        facts = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        facts = msgspec.json.decode(contents(file), type=dict[str, Any])
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run: it has no run.json") from None
-    except OSError as error:
-        raise BadInput(f"cannot read {file}: {error.strerror}") from error
     except msgspec.DecodeError as error:
         raise BadInput(f"{file}: {error}") from error
     found = facts.get("format")
@@ -103,22 +125,39 @@ def read_facts(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path} is not a run: its run.json has no format of loadsim's")
     if found != FORMAT:
         raise BadInput(f"{path} was written by a newer loadsim: format {found!r}, and this one reads {FORMAT!r}")
+    try:
+        check_facts(facts)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{file}: {error}") from error
     return facts
 
 
-def _lines(file: Path, kind: type[T]) -> tuple[list[T], int]:
-    """The records of a file, and 1 where it ends in half a line; a file that is not there has none."""
+def contents(file: Path) -> bytes:
+    """What a file of a run holds. Raises BadInput where it cannot be read, FileNotFoundError and NotADirectoryError."""
     try:
-        data = file.read_bytes()
-    except FileNotFoundError:
-        return [], 0
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise BadInput(f"cannot read {file}: not a file")  # who reads a pipe waits for its writer
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise
     except OSError as error:
         raise BadInput(f"cannot read {file}: {error.strerror}") from error
+
+
+def _lines(file: Path, kind: type[T], check: Callable[[T], None] | None = None) -> tuple[list[T], int]:
+    """The records of a file, and 1 where it ends in half a line; a file that is not there has none."""
+    try:
+        data = contents(file)
+    except FileNotFoundError:
+        return [], 0
     decoder = msgspec.json.Decoder(kind)
     records = []
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         try:
-            records.append(decoder.decode(line))
+            record = decoder.decode(line)
+            if check is not None:
+                check(record)
+            records.append(record)
         except msgspec.DecodeError as error:
             if not line.endswith(b"\n"):
                 return records, 1

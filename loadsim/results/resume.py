@@ -11,9 +11,10 @@ import msgspec
 
 from ..types import BadInput
 from .histograms import LINE
-from .read import SAMPLES, read_facts, read_whole
+from .read import SAMPLES, contents, read_facts, read_whole
 
 APPENDED = ("requests.jsonl", "replies.jsonl", "events.jsonl", "histograms.hlog", *(f"{log}.jsonl" for log in SAMPLES))
+FILES = ("run.json", "run.json.new", *APPENDED)
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +54,7 @@ def broken_off(path: Path) -> dict[str, Any]:
     facts = read_facts(path)
     if facts.get("ended") == "complete":
         raise BadInput(f"{path}: the run is complete; there is nothing to go on with")
-    if not isinstance(facts.get("scenario"), dict):
+    if any(facts.get(key) is None for key in ("scenario", "id", "started")):
         raise BadInput(f"{path}: the run broke off before it began; start it anew")
     return facts
 
@@ -68,7 +69,7 @@ def mend(path: Path) -> Left:
     facts = broken_off(path)
     for name in APPENDED:
         file = path / name
-        if file.exists() and (data := file.read_bytes()) and not data.endswith(b"\n"):
+        if file.exists() and (data := contents(file)) and not data.endswith(b"\n"):
             os.truncate(file, data.rfind(b"\n") + 1)
     run = read_whole(path)
     found = Left(
@@ -86,7 +87,7 @@ def mend(path: Path) -> Left:
     )  # fmt: skip
     log = path / "histograms.hlog"
     if log.exists():
-        lines = log.read_bytes().splitlines(keepends=True)
+        lines = contents(log).splitlines(keepends=True)
         new = path / "histograms.hlog.new"
         new.write_bytes(b"".join(line for line in lines if _stays(line, found.finished)))
         new.replace(log)
@@ -94,7 +95,7 @@ def mend(path: Path) -> Left:
 
 
 def _stays(line: bytes, finished: frozenset[str]) -> bool:
-    match = LINE.fullmatch(line.decode().rstrip("\n"))
+    match = LINE.fullmatch(line.decode(errors="replace").rstrip("\n"))
     return not match or not match[1] or unquote_plus(match[1].rsplit("/", 2)[0]) in finished
 
 

@@ -12,12 +12,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..types import BadInput, CardSample, HostSample, RequestRow, RunStopped, ServerSample
+from ..types import BadInput, CardSample, HostSample, RequestRow, RunStopped, ServerSample, Unwritable
 from .histograms import Histograms, header, metrics
 from .lines import Lines
 from .machine import host, versions
 from .read import FORMAT, SAMPLES
 from .resume import clamped, lock, mend
+
+BLOCK, SPARE = 4096, 1024  # bytes: what file systems give at a time, and what a run's end may add to run.json
 
 Ended = Literal["complete", "interrupted", "stopped"]
 
@@ -186,7 +188,7 @@ class Recorder:
                     lines.close()
             facts = {"ended": ended, "why": why, "seconds": self.clock(), "clamped": dict(self._histograms.clamped)}
             try:
-                self._describe(facts)
+                self._describe(facts, last=True)
             finally:
                 if self._held is not None:
                     os.close(self._held)
@@ -196,23 +198,32 @@ class Recorder:
         since, self._written_s = self._written_s, max(self.clock(), self._written_s)
         self._histograms.write(self._log, since, self._written_s, point)
 
-    def _describe(self, facts: dict[str, Any]) -> None:
+    def _describe(self, facts: dict[str, Any], last: bool = False) -> None:
         self._facts |= facts
         try:
-            self._save()
+            self._save(last)
         except OSError as error:
-            raise RunStopped(f"cannot write {self.path / 'run.json'}: {error.strerror}") from error
+            raise Unwritable(f"cannot write {self.path / 'run.json'}: {error.strerror}") from error
 
-    def _save(self) -> None:
-        """Put a new run.json in the old one's place, in one step."""
-        new = self.path / "run.json.new"
+    def _save(self, last: bool = False) -> None:
+        """Put a new run.json in the old one's place, in one step.
+
+        It ends in blanks, to a whole block: on a disk that has become full, the `last` one is written over the old one
+        and takes no room, so that even such a run tells how it ended.
+        """
+        new, old = self.path / "run.json.new", self.path / "run.json"
+        data = msgspec.json.format(msgspec.json.encode(self._facts), indent=2)
         try:
-            new.write_bytes(msgspec.json.format(msgspec.json.encode(self._facts), indent=2) + b"\n")
-            new.replace(self.path / "run.json")
+            size = -(-(len(data) + SPARE) // BLOCK) * BLOCK
+            new.write_bytes(data.ljust(size - 1) + b"\n")
+            new.replace(old)
         except OSError:
             with contextlib.suppress(OSError):
                 new.unlink(missing_ok=True)
-            raise
+            if not last or not old.exists() or (size := old.stat().st_size) <= len(data):
+                raise
+            with old.open("r+b") as file:
+                file.write(data.ljust(size - 1) + b"\n")
 
     def clock(self) -> float:
         """Seconds on the run's clock."""

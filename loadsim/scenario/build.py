@@ -246,6 +246,8 @@ def _within(number: float, least: float | None, most: float | None) -> bool:
 
 def _hint(node: Node, kind: inspect.Type) -> str:
     """How to write what was probably meant."""
+    if isinstance(node, Listing) and isinstance(kind, inspect.ListType):
+        return "; give it one value or more"
     if not isinstance(node, Scalar):
         return ""
     match kind, node.kind:

@@ -17,6 +17,7 @@ from .turns import bounds
 from .units import format_duration
 
 EMBEDDED = "embedded"
+MOST_SLOTS = 256  # that llama.cpp is built for
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
 
 LEAST_EVERY, MOST_EVERY = 0.1, 60.0
@@ -247,6 +248,8 @@ def _settings(server: Server) -> Iterator[Problem]:
             meant = f"http://{server.url}"
             hint = f"; did you mean {meant}?" if _URL.fullmatch(meant) else ""
             yield "server.url", f"expected http://host[:port][/path], https://... or embedded; got {server.url!r}{hint}"
+    if server.restart and not started(server):
+        yield "server.restart", "has no effect on a server that loadsim does not start; leave it out"
     if server.launch is not None:
         try:
             names = launch.names(server.launch)
@@ -280,6 +283,8 @@ def _fitting(scenario: Scenario) -> Iterator[Problem]:
     told = settable(server)
     if "slots" not in told:
         return
+    if server.url == EMBEDDED and server.launch is None and server.slots > MOST_SLOTS:
+        yield "server.slots", f"expected {MOST_SLOTS} at the most; got {server.slots}"
     if "context" in told and server.context < LEAST_CONTEXT * server.slots:
         least = LEAST_CONTEXT * server.slots
         needed = f"{server.slots} slots need {least} tokens, {LEAST_CONTEXT} each"

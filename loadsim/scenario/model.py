@@ -22,6 +22,8 @@ class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     launch: a command that starts the server, such as `llama-server -m model.gguf -np {slots} -c {context} -ub {ubatch}
         --port {port}`; no shell runs it. The other keys' settings take the placeholders' places; `{port}` is a free
         port, or the one of `url` where that says where the server will be.
+    restart: start a server of ours again when it dies under a load, and let callers with `again` call again; without,
+        its death ends the load point.
     slots: how many calls the server holds, `-np`.
     context: tokens over all slots, `-c`.
     batch: tokens that the server takes in one step, `-b`.
@@ -39,6 +41,7 @@ class Server(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     url: str = "embedded"
     launch: str | None = None
+    restart: bool = False
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -238,13 +241,15 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     loading: for the server to load its model.
     connect: for the connection to open.
     first_token: from the request's send to its first token.
-    silence: between two tokens.
+    silence: between two tokens. If no reply under way gets one for so long, the run says so.
+    outage: without a token for any caller; then the run ends. Until then callers with `again` go on calling.
     """
 
     loading: Duration = Duration(300)
     connect: Duration = Duration(10)
     first_token: Duration = Duration(120)
     silence: Duration = Duration(30)
+    outage: Duration = Duration(300)
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from ..types import ChatRequest, CompletionRequest, Outcome, ServerInfo, Timings
 
+FASTEST = 100_000.0  # tokens/s: no reply comes faster; a count that says so is a damaged one
+AT_ONCE = 64
+
 Speakable = Callable[[str, int], bool]
 """Whether a voice can begin, by the text so far and its tokens."""
 
@@ -63,6 +66,11 @@ class Reply:
         """The arrivals of the tokens that a voice speaks."""
         return self.token_s[self.text_from : self.text_to]
 
+    def counts(self, t: float, predicted: int) -> bool:
+        """Whether the server can have sampled so many tokens by `t`: never fewer than before, nor faster than any."""
+        since = self.opened if self.sent is None else self.sent
+        return self._predicted <= predicted <= AT_ONCE + FASTEST * (t - since)
+
     def output(self, t: float, timings: Timings | None) -> None:
         """A chunk with output arrived at `t`: the tokens are those that the server counted since the last one."""
         self.chunks += 1
@@ -114,6 +122,7 @@ class Server(Protocol):
     never zero."""
 
     async def info(self) -> ServerInfo: ...
+    async def health(self) -> str: ...
     def chat(self, request: ChatRequest, speakable: Speakable) -> Reply: ...
     def complete(self, request: CompletionRequest, speakable: Speakable) -> Reply: ...
     async def render(self, messages: list[dict[str, Any]], tools: tuple[dict[str, Any], ...]) -> str | None: ...

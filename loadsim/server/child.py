@@ -61,7 +61,7 @@ def main() -> None:
         began = time.monotonic()
         server = xllamacpp.Server(params)
     except (OSError, OverflowError, RuntimeError) as error:
-        sys.exit(str(error))
+        sys.exit(getattr(error, "strerror", None) or str(error))
     ready = {
         "url": server.listening_address,
         "load_s": round(time.monotonic() - began, 3),

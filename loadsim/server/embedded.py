@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..types import ServerSettings
+from ..types import BadInput, ServerSettings
 from . import process
 
 _HOME = Path(__file__).resolve().parents[2]  # the child starts here, to import the loadsim that we are
@@ -24,7 +24,7 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_key: str | None
 
 
-class MissingPackagesError(Exception):
+class MissingPackagesError(BadInput):
     """The embedded server's packages are missing."""
 
 
@@ -37,7 +37,9 @@ async def start(settings: ServerSettings, log: Path, api_key: str | None = None)
     msgspec.convert(msgspec.to_builtins(settings), ServerSettings)  # ranges are not checked when a struct is made
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise MissingPackagesError(f"the embedded server needs {', '.join(missing)}: pip install 'loadsim[embedded]'")
+        raise MissingPackagesError(
+            f"the embedded server needs {', '.join(missing)}: pip install 'loadsim[embedded]'; or name a server"
+        )
     order = msgspec.json.encode(Order(settings, os.getpid(), api_key)) + b"\n"
     async with asyncio.timeout(_START_S):
         return await process.start([sys.executable, "-m", "loadsim.server.child"], log, order, _HOME)

@@ -1,7 +1,6 @@
 """A server reached by HTTP: llama-server, or any that speaks OpenAI's chat route."""
 
 import asyncio
-import contextlib
 import functools
 from statistics import median
 from types import SimpleNamespace
@@ -12,12 +11,14 @@ import msgspec
 
 from ..types import BadInput, ChatRequest, CompletionRequest, RunStopped, ServerInfo
 from .api import Reply, Speakable
+from .errors import body_error, is_page, network_error, refusal
 from .stamped import StampedResponse, session
-from .stream import LAST_FIELDS, Stream, error_text
+from .stream import LAST_FIELDS, Stream
 
 WATCH_S = 0.1
 LOADING_S = 0.25  # between two questions to a server that loads, and to one whose start is timed
 STARTING_S = 0.02
+HEALTH_S = 5.0  # a server that takes longer to say that it is well is not
 CHAT, COMPLETION = "/v1/chat/completions", "/completion"
 
 
@@ -45,6 +46,7 @@ class HttpServer:
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._watch: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
+        self._connect = aiohttp.ClientTimeout(total=None, connect=waits.connect)  # replies are watched instead
         trace = aiohttp.TraceConfig()
         trace.on_connection_create_end.append(_hold)
         trace.on_request_chunk_sent.append(_stamp_sent)
@@ -113,13 +115,15 @@ class HttpServer:
                 reply.headers = response.handler.headers_at or now()
                 reply.status = response.status
                 if response.status != 200:
-                    text = await response.text(errors="replace")
-                    said = _body_error(text).removeprefix(f"{response.status}: ")
-                    reply.end(now(), "error", f"HTTP {response.status}: {said}")
+                    reply.end(now(), "error", refusal(response.status, await response.text(errors="replace")))
+                    return
+                if response.content_type == "text/html":
+                    page = body_error(await response.text(errors="replace"))
+                    reply.end(now(), "error", f"{page} in place of a reply: is this the server's address?")
                     return
                 await self._read(reply, response)
         except (aiohttp.ClientError, OSError) as error:
-            reply.end(now(), "error", _network_error(error))
+            reply.end(now(), "error", network_error(error))
         except asyncio.CancelledError:
             reply.end(now(), "cut")
         except Exception as error:  # noqa: BLE001 a fault of ours ends this reply and says so, not the run
@@ -174,10 +178,12 @@ class HttpServer:
         """Wait while the server says that it loads its model, and one that is `starting` while nobody answers; returns
         the seconds that took. Raises RunStopped."""
         start = self._loop.time()
+        most = self.waits.connect + self.waits.silence
         while True:
+            left = self.waits.loading - (self._loop.time() - start)
             try:
-                status, body = await self._ask("GET", "/health")
-                said = f"is still loading after {self.waits.loading:g} s: {_body_error(body)}"
+                status, body = await self._ask("GET", "/health", within=min(most, max(left, self.waits.connect + 1)))
+                said = f"is still loading after {self.waits.loading:g} s: {body_error(body)}"
             except RunStopped as error:
                 if not starting:
                     raise
@@ -196,6 +202,17 @@ class HttpServer:
             return False
         return True
 
+    async def health(self) -> str:
+        """`ok`, or in a few words what is the matter; never raises."""
+        try:
+            async with asyncio.timeout(HEALTH_S):
+                status, body = await self._ask("GET", "/health")
+        except TimeoutError:
+            return f"no answer within {HEALTH_S:g} s"
+        except RunStopped as error:
+            return str(error).removeprefix(f"no server at {self.url}: ")
+        return "ok" if status < 500 else f"HTTP {status}: {body_error(body)}"  # a plain server may have no /health
+
     async def round_trip(self, times: int = 5) -> float:
         """Seconds from a request to its answer's first bytes, where the server has nothing to do: the median of so many
         small requests, each on a connection of its own that stood before."""
@@ -207,15 +224,17 @@ class HttpServer:
         try:
             async with (
                 asyncio.timeout(self.waits.connect + self.waits.silence),
-                self._session.get(f"{self.url}/health", headers=self._headers, trace_request_ctx=context) as response,
+                self._session.get(
+                    f"{self.url}/health", headers=self._headers, trace_request_ctx=context, timeout=self._connect
+                ) as response,
             ):
                 assert isinstance(response, StampedResponse)
                 answered = response.handler.headers_at or self._loop.time()
                 await response.read()
-        except TimeoutError:
-            raise RunStopped(f"{self.url}/health did not answer in time") from None
+        except TimeoutError as error:
+            raise self._late("/health", error) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise RunStopped(f"no server at {self.url}: {_network_error(error)}") from None
+            raise RunStopped(f"no server at {self.url}: {network_error(error)}") from None
         return float(answered - opened.connected)
 
     async def info(self) -> ServerInfo:
@@ -225,6 +244,8 @@ class HttpServer:
         self.extras = status == 200 and isinstance(props, dict) and "total_slots" in props
         status, listed = await self._ask("GET", "/v1/models")
         _refuse_key(self.url, status)
+        if status == 200 and is_page(listed):
+            raise RunStopped(f"{self.url} is no model server: {body_error(listed)} answers there")
         entries = listed.get("data") if status == 200 and isinstance(listed, dict) else None
         models = [entry for entry in entries or [] if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
         names = tuple(dict.fromkeys(name for entry in models for name in (entry["id"], *(entry.get("aliases") or ()))))
@@ -250,7 +271,7 @@ class HttpServer:
         if status in (404, 501):
             return None
         if status != 200:
-            raise BadInput(f"the server's template does not take this call: HTTP {status}: {_body_error(body)}")
+            raise BadInput(f"the server's template does not take this call: {refusal(status, body)}")
         return str(body["prompt"])
 
     async def tokenize(self, text: str) -> list[int] | None:
@@ -287,22 +308,34 @@ class HttpServer:
             self._watch.cancel()
         await self._session.close()
 
-    async def _ask(self, method: str, path: str, json: Any = None) -> tuple[int, Any]:
-        """(HTTP status, decoded body or its text); raises RunStopped where the server cannot be reached."""
+    async def _ask(self, method: str, path: str, json: Any = None, within: float | None = None) -> tuple[int, Any]:
+        """(HTTP status, decoded body or its text); raises RunStopped where the server cannot be reached, or does not
+        answer `within` seconds."""
         data = None if json is None else msgspec.json.encode(json)
         headers = self._headers | ({} if data is None else {"Content-Type": "application/json"})
         try:
-            async with asyncio.timeout(self.waits.connect + self.waits.silence):
-                async with self._session.request(method, self.url + path, data=data, headers=headers) as response:
-                    raw = await response.read()
-        except TimeoutError:
-            raise RunStopped(f"{self.url}{path} did not answer in time") from None
+            async with (
+                asyncio.timeout(within or self.waits.connect + self.waits.silence),
+                self._session.request(
+                    method, self.url + path, data=data, headers=headers, timeout=self._connect
+                ) as response,
+            ):
+                raw = await response.read()
+        except TimeoutError as error:
+            raise self._late(path, error) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise RunStopped(f"no server at {self.url}: {_network_error(error)}") from None
+            raise RunStopped(f"no server at {self.url}: {network_error(error)}") from None
         try:
             return response.status, msgspec.json.decode(raw)
         except msgspec.DecodeError:
             return response.status, raw.decode(errors="replace")
+
+    def _late(self, path: str, error: TimeoutError) -> RunStopped:
+        if not isinstance(error, aiohttp.ServerTimeoutError):
+            return RunStopped(f"{self.url}{path} did not answer in time")
+        # Whoever speaks no TLS may wait for more of what it takes for a request.
+        hint = "; is it http, not https?" if self.url.startswith("https:") else ""
+        return RunStopped(f"no server at {self.url}: no connection within {self.waits.connect:g} s{hint}")
 
 
 async def _hold(_: aiohttp.ClientSession, trace: SimpleNamespace, __: Any) -> None:
@@ -323,26 +356,3 @@ async def _stamp_sent(_: aiohttp.ClientSession, trace: SimpleNamespace, __: Any)
 def _refuse_key(url: str, status: int) -> None:
     if status in (401, 403):
         raise BadInput(f"{url} refuses the API key (HTTP {status}): set LOADSIM_API_KEY to the server's key")
-
-
-def _body_error(body: Any) -> str:
-    """What an error's body says, in one line."""
-    if isinstance(body, str):
-        with contextlib.suppress(msgspec.DecodeError):
-            body = msgspec.json.decode(body)
-    if isinstance(body, dict) and body.get("error") is not None:
-        body = error_text(body["error"])
-    return " ".join(str(body).split())[:300]
-
-
-def _network_error(error: Exception) -> str:
-    """An exception of the network in plain words; aiohttp's own texts may hold headers, so none is shown whole."""
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return f"cannot connect ({error.os_error.strerror or error.os_error})"
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "the server closed the connection without an answer"
-    if isinstance(error, OSError) and error.strerror:
-        return f"the connection broke ({error.strerror})"
-    if isinstance(error, aiohttp.ClientResponseError):
-        return f"an answer that is not HTTP ({error.message.splitlines()[0] if error.message else error.status})"
-    return type(error).__name__

@@ -167,11 +167,15 @@ def _since(log: Path, start: int) -> str:
         return file.read().decode(errors="replace")
 
 
+def how(returncode: int) -> str:
+    """How a process ended, in two words."""
+    return f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"status {returncode}"
+
+
 def _obituary(command: Sequence[str], returncode: int, log: str) -> str:
     """How it ended, and the last lines of its log."""
-    how = f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"status {returncode}"
     last = "".join(f"\n  {line}" for line in log.splitlines()[-_LAST_LINES:])
-    return f"{' '.join(command)} ended with {how} before it was ready; its last words:{last}"
+    return f"{' '.join(command)} ended with {how(returncode)} before it was ready; its last words:{last}"
 
 
 def end_with_parent(parent: int) -> None:

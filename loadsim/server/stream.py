@@ -133,12 +133,16 @@ class Stream:
         try:
             chunk = _decode(payload)
         except msgspec.MsgspecError as error:
-            reply.end(t, "error", f"an event that cannot be read ({error}): {payload[:80].decode(errors='replace')!r}")
+            self._spoilt(t, str(error), payload)
             return
         if chunk.error is not None:
             reply.end(t, "error", error_text(chunk.error))
             return
         if chunk.timings is not None:
+            predicted = chunk.timings.predicted_n
+            if predicted is not None and not reply.counts(t, predicted):
+                self._spoilt(t, f"{predicted} tokens after {len(reply.token_s)}", payload)
+                return
             reply.timings = chunk.timings
         if chunk.choices:
             choice = chunk.choices[0]
@@ -157,6 +161,9 @@ class Stream:
             reply.completion_tokens = chunk.usage.completion_tokens
         if chunk.verbose is not None:
             reply.slot = chunk.verbose.id_slot
+
+    def _spoilt(self, t: float, why: str, payload: bytes) -> None:
+        self._reply.end(t, "error", f"an event that cannot be read ({why}): {payload[:30].decode(errors='replace')!r}")
 
     def _delta(self, t: float, delta: Delta, timings: Timings | None) -> None:
         reply = self._reply

@@ -10,10 +10,10 @@ Event = dict[str, Any]
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls that have ended, by why: `ended`, `failed`, `hung_up`, `time`.
+    """Calls that have ended, by why: `ended`, `failed`, `hung_up`, `time`, `stopped`.
 
-    `planned`, `said`: turns of those calls, and those of them that got a reply; of a call that the scenario's time
-    ended, only what it came to is planned; `failed`: turns that were lost because
+    `planned`, `said`: turns of those calls, and those of them that got a reply; of a call that the scenario's time or
+    Ctrl-C ended, only what it came to is planned; `failed`: turns that were lost because
     a call broke off on an error. A turn that was answered at the second try is said.
     """
 
@@ -38,7 +38,7 @@ def calls(events: Iterable[Event], point: str, group: str | None = None) -> Call
         return None
     return Calls(
         ended=dict(Counter(event["why"] for event in found)),
-        planned=sum(event["said" if event["why"] == "time" else "planned"] for event in found),
+        planned=sum(event["said" if event["why"] in ("time", "stopped") else "planned"] for event in found),
         said=sum(event["said"] for event in found),
         failed=sum(event["planned"] - event["said"] for event in found if event["why"] == "failed"),
     )

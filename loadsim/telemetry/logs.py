@@ -67,8 +67,7 @@ class Logs:
 
     def serves(self, server: Asked, group: int | None, guarded: bool) -> None:
         """From now on this is the server; `group`: its process group, if we started it, `guarded` by its first one."""
-        for sampler in self._samplers:
-            sampler.tell(Order(group=group, guarded=guarded))
+        self.moved(group, guarded)
         if self._telemetry.every is not None:
             self._server = ServerLog(
                 server,
@@ -77,6 +76,11 @@ class Logs:
                 lambda sample: self._keep("server", sample),
                 lambda *said: self._note("server", *said),
             )
+
+    def moved(self, group: int | None, guarded: bool) -> None:
+        """It is another process group now."""
+        for sampler in self._samplers:
+            sampler.tell(Order(group=group, guarded=guarded))
 
     async def left(self) -> None:
         """That server is not asked any more."""

@@ -52,6 +52,9 @@ class Instant:
     async def info(self) -> ServerInfo:
         return ServerInfo(url="instant")
 
+    async def health(self) -> str:
+        return "ok"
+
     async def render(self, messages: list[dict[str, Any]], tools: tuple[dict[str, Any], ...]) -> str | None:
         return None
 

@@ -138,3 +138,46 @@ def test_what_cannot_go_on_is_one_line(here: Path, url: str) -> None:
         assert done.returncode == 2
         assert done.stderr.splitlines()[-1] == said
     assert {file.name: file.read_bytes() for file in Path("run").iterdir()} == before
+
+
+def _server_of(parent: int) -> list[int]:
+    """The processes that a process has started."""
+    found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+    return list(map(int, found.stdout.split()))
+
+
+def _alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+@pytest.mark.parametrize("killed_at", ["count=4", "count=8"])
+def test_a_sweep_of_the_embedded_server_ends_as_an_unbroken_one(here: Path, killed_at: str) -> None:
+    sets = ["sweep={callers.warm.count: [1, 4, 8, 12]}", "server={slots: 12, context: 49152}", "repeat=2"]
+    command = [*LOADSIM, "mine/sweep.yaml", *(f"--set={each}" for each in sets)]
+    subprocess.run([*command, "--out", "whole"], stdout=subprocess.DEVNULL, timeout=200, check=True)
+    begun = subprocess.Popen([*command, "--out", "run"], stdout=subprocess.DEVNULL)
+    end = time.monotonic() + 100
+    while not rows(killed_at, "load"):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    servers = _server_of(begun.pid)
+    begun.kill()
+    begun.wait()
+    assert len(servers) == 1
+    end = time.monotonic() + 10
+    while any(map(_alive, servers)):
+        assert time.monotonic() < end, "the server outlived the run"
+        time.sleep(0.01)
+    done = subprocess.run([*LOADSIM, "--resume", "run"], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    whole, run = read(Path("whole")), read(Path("run"))
+    assert list(run.facts["points"]) == list(whole.facts["points"]) == [f"count={n}" for n in (1, 4, 8, 12)]
+    assert Counter((r.point, r.repeat, r.row) for r in run.rows) == Counter(
+        (r.point, r.repeat, r.row) for r in whole.rows
+    )
+    finished = [event["point"] for event in read_whole(Path("run")).events if event["event"] == "finished"]
+    assert finished == list(run.facts["points"])  # none twice

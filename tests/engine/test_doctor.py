@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from loadsim.engine import doctor
@@ -13,6 +14,7 @@ from loadsim.engine.machine import Finding
 from loadsim.run import run
 from loadsim.scenario.load import restore
 from loadsim.server.http import HttpServer
+from loadsim.telemetry.lag import Lag, LagReport
 from loadsim.types import ChatRequest
 from tests.calls import CALL
 from tests.engine.truthful import measured
@@ -28,6 +30,7 @@ SHARED = "both get slot"  # the truth server chooses by likeness, as llama-serve
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short look at this machine's lag, and one that does not judge it."""
     monkeypatch.setattr(doctor, "LAG_S", 0.02)
+    monkeypatch.setattr(doctor, "LATE_MS", 1000.0)
     monkeypatch.setattr("loadsim.engine.machine.LATE_MS", 1000.0)
 
 
@@ -79,7 +82,7 @@ def test_the_longest_prompt_and_reply_are_those_of_the_run(tmp_path: Path) -> No
 def test_the_numbers_of_slots_and_context_are_the_servers() -> None:
     facts = examined(slots=1, context=120)
     slots, context = [finding for finding in faults(facts) if finding.level == "bad"]
-    assert slots.what == "1 slots for 2 callers"
+    assert slots.what == "1 slot for 2 callers"
     assert "-np 2" in slots.mend
     assert f"({facts.prompt} + {facts.reply} of reply)" in context.what
     assert "context 120 a slot" in context.what
@@ -207,7 +210,7 @@ def test_a_template_that_does_not_take_the_call_is_one_fault(monkeypatch: pytest
 
     monkeypatch.setattr(prompt, "render", picky)
     (finding,) = faults(examined())
-    assert (finding.level, "HTTP 400: 400: no tools here" in finding.what) == ("bad", True), finding
+    assert (finding.level, "HTTP 400: no tools here" in finding.what) == ("bad", True), finding
 
 
 def test_nobody_there() -> None:
@@ -254,3 +257,18 @@ def test_what_the_card_log_will_see(
     (finding,) = [each for each in findings(facts) if said in each.what]
     assert finding.level == level
     assert (finding.mend != "") == (level == "warning")
+
+
+@pytest.mark.parametrize(("seen", "least"), [([9.0, 2.0], 2.0), ([9.0, 8.0, 7.0], 7.0), ([1.0], 1.0)])
+def test_a_delay_that_passes_is_no_finding(monkeypatch: pytest.MonkeyPatch, seen: list[float], least: float) -> None:
+    left = list(seen)
+
+    class Late(Lag):
+        def stop(self) -> LagReport:
+            return msgspec.structs.replace(super().stop(), lag_p99_ms=left.pop(0))
+
+    monkeypatch.setattr(doctor, "Lag", Late)
+    monkeypatch.setattr(doctor, "LATE_MS", 5.0)
+    wanted = restore({"recording": "call", "callers": {"warm": {"count": 2}}}, "test")
+    assert run(doctor._client(wanted, "http://127.0.0.1:1")).lag.lag_p99_ms == least
+    assert not left

@@ -84,15 +84,13 @@ def test_the_server_starts_again_where_its_settings_change(tmp_path: Path) -> No
 
 
 def test_a_server_that_does_not_start_fails_its_points_only(tmp_path: Path) -> None:
-    scenario = {"server": OURS | {"context": 300 * 256}, "sweep": {"server.slots": [300, 2]}}
-    with pytest.raises(
-        RunStopped, match=r"^1 of 2 load points failed: slots=300 \(the embedded server did not start: "
-    ):
+    scenario = {"sweep": {"server.batch": [1, 512]}}
+    with pytest.raises(RunStopped, match=r"^1 of 2 load points failed: batch=1 \(the embedded server did not start: "):
         run(embedded(tmp_path / "run", scenario))
     found = read(tmp_path / "run")
-    assert {r.point for r in found.rows} == {"slots=2"}
-    assert [event["point"] for event in events(found, "failed")] == ["slots=300"]
-    assert [event["point"] for event in events(found, "finished")] == ["slots=2"]
+    assert {r.point for r in found.rows} == {"batch=512"}
+    assert [event["point"] for event in events(found, "failed")] == ["batch=1"]
+    assert [event["point"] for event in events(found, "finished")] == ["batch=512"]
 
 
 def test_a_call_that_no_longer_fits_fails_its_point_only(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.report.runs import BOTH, LOAD, run_of, words
+from tests.report.runs import BOTH, LOAD, printed, run_of, words
+from tests.stats.rows import row
 
 START: dict[str, Any] = {"event": "server", "points": ["p", "q"], "started_s": None, "boot": None}
 
@@ -29,3 +30,12 @@ def test_runs_of_old_do_not_tell() -> None:
     text = words(run_of(*BOTH, *LOAD))
     assert "round trip" not in text
     assert "after its start" not in text
+
+
+def test_many_kinds_of_errors_are_told_by_the_most_frequent() -> None:
+    rows = [row(outcome="error", error=f"broke after {n} tokens") for n in range(11) for _ in range(n + 1)]
+    text = printed(run_of(*LOAD, *rows))
+    assert [line for line in text.splitlines() if " x broke " in line] == [
+        f"  {n + 1} x broke after {n} tokens" for n in range(10, 2, -1)
+    ]
+    assert "  6 x 3 other errors, see requests.jsonl" in text.splitlines()

@@ -46,7 +46,7 @@ def test_errors_are_named_and_too_many_take_the_answer_away() -> None:
     assert "hear the first token" not in text
 
 
-@pytest.mark.parametrize(("ended", "said"), [("interrupted", "interrupted"), (None, "was killed, or still goes on")])
+@pytest.mark.parametrize(("ended", "said"), [("interrupted", "interrupted"), (None, "it was killed")])
 def test_a_run_that_did_not_complete_says_so(ended: str | None, said: str) -> None:
     text = printed(run_of(*LOAD, ended=ended))
     assert "The run did not complete" in text

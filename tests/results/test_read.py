@@ -1,14 +1,17 @@
 import itertools
+import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from loadsim.report.answer import answers
 from loadsim.results.read import Run, read
 from loadsim.results.write import Recorder
 from loadsim.types import BadInput, CardSample, HostSample, ServerSample
@@ -142,6 +145,57 @@ def test_a_broken_run_json_is_named(tmp_path: Path, data: bytes) -> None:
         read(tmp_path)
 
 
+DAMAGE: list[tuple[dict[str, Any], str]] = [
+    ({"points": [1]}, "Expected `object`, got `array` - at `$.points`"),
+    ({"points": {"p": {"slots": 3}}}, "Expected `array`, got `int` - at `$.points[...].slots`"),
+    ({"scenario": "x"}, "Expected `object | null`, got `str` - at `$.scenario`"),
+    ({"scenario": {"sweep": {"a": 1}}}, "Expected `array`, got `int` - at `$.scenario.sweep[...]`"),
+    ({"server": None}, "Expected `object`, got `null` - at `$.server`"),
+    ({"recordings": {"a": 7}}, "Expected `object`, got `int` - at `$.recordings[...]`"),
+    ({"started": {"epoch_s": "noon"}}, "Expected `float`, got `str` - at `$.started.epoch_s`"),
+    ({"digests": 4}, "Expected `object`, got `int` - at `$.digests`"),
+    ({"folder": None}, "Expected `str`, got `null` - at `$.folder`"),
+]
+
+
+@pytest.mark.parametrize(("facts", "said"), DAMAGE)
+def test_a_damaged_run_json_is_told_with_its_place(whole: Path, facts: dict[str, Any], said: str) -> None:
+    file = whole / "run.json"
+    file.write_bytes(msgspec.json.encode(msgspec.json.decode(file.read_bytes()) | facts))
+    with pytest.raises(BadInput, match=f"^{re.escape(f'{file}: {said}')}$"):
+        read(whole)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{}", "Object missing required field `event`"),
+        ('{"event":"phase"}', "Object missing required field `t_s`"),
+        ('{"event":"phase","t_s":1,"point":[]}', "Expected `str`, got `array` - at `$.point`"),
+        ('{"event":"phase","t_s":1,"resumed":"x"}', "Expected `int`, got `str` - at `$.resumed`"),
+        ('{"event":"finished","t_s":1}', "Object missing required field `point`"),
+        ('{"event":"call","t_s":1,"point":"p","group":"g"}', "Object missing required field `why`"),
+        ('{"event":"server","t_s":1,"boot":4}', "Expected `object | null`, got `int` - at `$.boot`"),
+    ],
+)
+def test_a_damaged_event_is_told_with_its_line(whole: Path, line: str, said: str) -> None:
+    file = whole / "events.jsonl"
+    good = b'{"event":"some later kind","t_s":1,"point":"p","what":[]}\n'
+    file.write_bytes(good + line.encode() + b"\n")
+    with pytest.raises(BadInput, match=f"^{re.escape(f'{file}:2: {said}')}$"):
+        read(whole)
+    file.write_bytes(good)
+    assert len(read(whole).events) == 1
+
+
+@pytest.mark.parametrize("name", ["run.json", "requests.jsonl", "events.jsonl", "replies.jsonl"])
+def test_a_pipe_in_a_files_place_is_no_file(whole: Path, name: str) -> None:
+    (whole / name).unlink(missing_ok=True)
+    os.mkfifo(whole / name)
+    with pytest.raises(BadInput, match=f"^cannot read {re.escape(str(whole / name))}: not a file$"):
+        read(whole)
+
+
 def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "none", tmp_path / "file"):
@@ -192,3 +246,17 @@ def test_a_sample_that_cannot_be_read_is_told_with_its_line(recorder: Recorder, 
     (folder / "card.jsonl").write_bytes((folder / "card.jsonl").read_bytes() + b'{"t_s": 2}\n')
     with pytest.raises(BadInput, match=r"card\.jsonl:2: .*card"):
         read(folder)
+
+
+def test_a_run_that_another_program_writes_is_live(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "run", 0.0, text=True, now=lambda: 1.0)
+    with (tmp_path / "run" / "events.jsonl").open("ab") as file:
+        file.write(b'{"t_s":1.0,"ev')  # in the middle of a write
+    found = read(tmp_path / "run")
+    assert (found.live, found.torn) == (True, 1)
+    said = " ".join(answers([], found))
+    assert said == "The run has no row that was measured. The run still goes on; this is what it has so far."
+    recorder.close("interrupted", "stopped by hand")
+    found = read(tmp_path / "run")
+    assert not found.live
+    assert "The run did not complete (interrupted): stopped by hand." in " ".join(answers([], found))

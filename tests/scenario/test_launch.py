@@ -67,7 +67,8 @@ def test_a_value_never_becomes_two_words_and_json_is_no_placeholder() -> None:
          f"placeholder {{prot}}; did you mean {{port}}? {ALLOWED}"),
         ("server: {launch: 'a {ubatch} {port}'}\nsweep: {server.ubtach: [1, 2]}", "x.yaml:4: sweep: server.ubtach: "
          "unknown key; did you mean ubatch? (allowed: batch, cache_idle_slots, cache_ram, cache_type_k, cache_type_v, "
-         "checkpoint_min_step, checkpoints, context, kv_unified, launch, similarity, slots, threads, ubatch, url)"),
+         "checkpoint_min_step, checkpoints, context, kv_unified, launch, restart, similarity, slots, threads, "
+         "ubatch, url)"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_launched_is_told_when_loaded(text: str, wanted: str) -> None:

@@ -214,7 +214,7 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("  warm:\n    count: 4\n    cache: warm\n", "",
          "x.yaml:3: callers: expected keys and their values; got nothing"),
         ("server:", "timeout: {conect: 1 s}\nserver:", "x.yaml:7: timeout.conect: unknown key; did you mean connect? "
-         "(allowed: connect, first_token, loading, silence)"),
+         "(allowed: connect, first_token, loading, outage, silence)"),
         ("server:", "reply: {fre: 3}\nserver:", "x.yaml:7: reply.fre: unknown key; did you mean free? "
          "(allowed: exactly, free)"),
         # whole numbers
@@ -321,8 +321,8 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("  slots: 8", "  similarity: 1.5", "x.yaml:8: server.similarity: expected a number, 0 to 1, or null; got 1.5"),
         ("  slots: 8", "  similarity: 1e999", "x.yaml:8: server.similarity: too large a number; got 1e999"),
         ("\n  slots: 8", " 8", "x.yaml:7: server: expected keys (batch, cache_idle_slots, cache_ram, cache_type_k, "
-         "cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, launch, similarity, slots, threads, "
-         "ubatch, url); got 8"),
+         "cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, launch, restart, similarity, slots, "
+         "threads, ubatch, url); got 8"),
         ("server:", "sweep: {fit: 4}\nserver:", "x.yaml:7: sweep.fit: expected a list; got 4"),
         # turns
         ("cache: warm", "turns: first", "x.yaml:6: callers.warm.turns: "
@@ -335,6 +335,9 @@ def test_shipped_scenarios_load_by_bare_name(name: str) -> None:
         ("slots: 8", "cache_ram: -2", "x.yaml:8: server.cache_ram: expected a whole number, -1 or more; got -2"),
         ("slots: 8", "cache_type_k: q3", "x.yaml:8: server.cache_type_k: expected one of "
          "bf16, f16, f32, q4_0, q4_1, q5_0, q5_1, q8_0; got 'q3'"),
+        ("slots: 8", "context: 2147483648", "x.yaml:8: server.context: expected a whole number, 1 to 2147483647; "
+         "got 2147483648"),
+        ("slots: 8", "slots: 257", "x.yaml:8: server.slots: expected 256 at the most; got 257"),
         ("slots: 8", "slots: 3", "x.yaml:5: callers.warm.count: "
          "4 callers need 4 slots; the server has 3: lower callers.warm.count or raise server.slots"),
         ("  warm:\n", "  cold: {count: 5}\n  warm:\n", "x.yaml:4: callers.cold.count: "

@@ -133,6 +133,7 @@ def test_defaults_are_written_as_in_a_file() -> None:
         "connect": "10 s",
         "first_token": "2 min",
         "silence": "30 s",
+        "outage": "5 min",
     }
     group = schema()["properties"]["callers"]["additionalProperties"]["properties"]
     assert group["start"]["default"] == "together"

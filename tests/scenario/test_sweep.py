@@ -196,7 +196,7 @@ def test_a_swept_short_form_takes_the_place_of_the_files() -> None:
             "sweep:\n  server.ubtach: [4]\n",
             "x.yaml:9: sweep: server.ubtach: unknown key; did you mean ubatch? (allowed: batch, cache_idle_slots, "
             "cache_ram, cache_type_k, cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, launch, "
-            "similarity, slots, threads, ubatch, url)",
+            "restart, similarity, slots, threads, ubatch, url)",
         ),
         (
             "sweep:\n  server.slots: [12, 2]\n",
@@ -222,7 +222,7 @@ def test_a_swept_short_form_takes_the_place_of_the_files() -> None:
         ("sweep:\n  sweep.fit: [1]\n", f"x.yaml:9: sweep.sweep.fit: a sweep has no sweep in it; {CAN}"),
         ("sweep:\n  requst.a: [1]\n", f"x.yaml:9: sweep.requst.a: no such key; did you mean request?; {CAN}"),
         ("sweep:\n  fit: 4\n", "x.yaml:9: sweep.fit: expected a list; got 4"),
-        ("sweep:\n  fit: []\n", "x.yaml:9: sweep.fit: expected a list; got an empty list"),
+        ("sweep:\n  fit: []\n", "x.yaml:9: sweep.fit: expected a list; got an empty list; give it one value or more"),
         (
             "sweep:\n  fit: [1, 2, 1]\n",
             "x.yaml:9: sweep.fit: 1 stands twice; repeat measures a point more than once",

@@ -142,6 +142,47 @@ def test_it_ends_with_us_whatever_ended_us(tmp_path: Path, number: signal.Signal
     wait(lambda: not alive(command) and not alive(child))
 
 
+FAR = [sys.executable, str(Path(__file__).with_name("far.py")), "-tt", "gpu-box"]
+AWAY = python("import os, time; print(os.getpid(), os.getsid(0), flush=True); time.sleep(60)")
+
+
+def away(log: Path) -> int:
+    """The pid at the far end, which is in a session of its own."""
+    wait(lambda: log.exists() and log.read_text().endswith("\n"))
+    pid, session = map(int, log.read_text().split())
+    assert session == pid != os.getsid(0)
+    return pid
+
+
+def test_over_ssh_the_far_end_goes_with_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        started = await launch.start([*FAR, *AWAY], tmp_path / "log")
+        pid = away(tmp_path / "log")
+        assert alive(pid)
+        await started.stop()
+        wait(lambda: not alive(pid))
+
+    asyncio.run(main())
+
+
+def test_over_ssh_the_far_end_goes_when_we_are_killed(tmp_path: Path) -> None:
+    script = (
+        "import asyncio\n"
+        "from pathlib import Path\n"
+        "from loadsim.server import launch\n"
+        "async def main():\n"
+        f"    started = await launch.start({[*FAR, *AWAY]!r}, Path({str(tmp_path / 'log')!r}))\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
+    pid = away(tmp_path / "log")
+    assert alive(pid)
+    parent.kill()
+    parent.wait()
+    wait(lambda: not alive(pid))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 def test_killed_guards_leave_nothing(tmp_path: Path) -> None:
     async def main() -> int:

@@ -176,6 +176,24 @@ def test_the_model_is_named_by_what_it_is_made_from(tmp_path: Path, monkeypatch:
     assert first.stat().st_size < 3e6
 
 
+def test_a_cache_folder_that_is_not_absolute_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for named in ("cache", "", "."):
+        monkeypatch.setenv("XDG_CACHE_HOME", named)
+        assert model.model_path(["Yes."]).parent == tmp_path / "home" / ".cache" / "loadsim"
+    assert [each.name for each in tmp_path.iterdir()] == ["home"]
+
+
+def test_a_cache_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(OSError, match=rf"cannot write the model into {tmp_path}/file/loadsim: Not a directory; XDG_C"):
+        model.model_path(["Yes."])
+
+
 def test_two_processes_may_write_it_at_once(tmp_path: Path) -> None:
     code = "from loadsim.server.tiny.model import model_path; print(model_path(['Hello there.']))"
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}

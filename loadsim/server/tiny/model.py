@@ -47,14 +47,19 @@ def model_path(replies: Sequence[str] | None = None) -> Path:
     replies = _shipped_replies() if replies is None else replies
     files = (_HERE / name for name in ("tokenizer.json", "template.jinja", "bpe.py", "model.py"))
     digest = hashlib.sha256(b"\0".join([*(file.read_bytes() for file in files), *(text.encode() for text in replies)]))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadsim"
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))  # one that is not absolute counts for nothing, as XDG has it
+    cache = (named if named.is_absolute() else Path.home() / ".cache") / "loadsim"
     path = cache / f"tiny-{digest.hexdigest()[:16]}.gguf"
     if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=cache) as drafts:
-            draft = Path(drafts) / path.name
-            write_model(draft, replies)
-            draft.replace(path)
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=cache) as drafts:
+                draft = Path(drafts) / path.name
+                write_model(draft, replies)
+                draft.replace(path)
+        except OSError as error:
+            why = f"cannot write the model into {cache}: {error.strerror}; XDG_CACHE_HOME may name another folder"
+            raise OSError(error.errno, why) from error
     return path
 
 

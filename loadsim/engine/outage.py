@@ -1,0 +1,189 @@
+"""Whether tokens flow while callers talk: since when they do not, what the server says meanwhile, and its new start."""
+
+import asyncio
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..scenario.model import Scenario
+from ..server.api import Reply, Server
+from ..stats.headline import failed
+from ..types import BadInput, RequestRow, RunStopped
+from .serving import Served
+
+LOOK_S = 0.1
+ASK_S = 1.0  # between two questions to a server that gives no token
+HEALTHY = "ok"
+
+
+class Watch:
+    """Looks after the server of one load.
+
+    An outage begins where replies fail, or none that is under way gets a token for `timeout.silence`, and it is told:
+    with what the server says of its health, or that it died. It is over with the next token. `emptied` counts the times
+    that the slots may have lost what they held. `live`: the replies under way; `note` writes an event.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        scenario: Scenario,
+        served: Served | None,
+        live: Callable[[], Iterable[Reply]],
+        note: Callable[..., None],
+        origin: float,
+    ) -> None:
+        self.answered = False
+        self.emptied = 0
+        self._server = server
+        self._scenario = scenario
+        self._served = served
+        self._live = live
+        self._note = note
+        self._origin = origin
+        self._now = asyncio.get_running_loop().time
+        self._flowed = self._now()  # when somebody was last given a token, or an answer without one
+        self._failed: float | None = None  # when a reply first failed since then
+        self._since: float | None = None  # of the outage under way
+        self._said = HEALTHY
+        self._lost = 0
+        self._asked = -ASK_S
+        self._reached = asyncio.Event()  # clear while we know that nobody answers
+        self._reached.set()
+
+    def ended(self, row: RequestRow, reply: Reply) -> None:
+        """A reply of the load ended."""
+        assert reply.ended.t is not None
+        if failed(row):
+            self._lost += 1
+            self._failed = reply.ended.t if self._failed is None else self._failed
+        elif row.outcome in ("ok", "empty"):
+            self.answered = True
+            self._flow(reply, reply.ended.t)
+        if reply.last is not None:
+            self._flow(reply, reply.last)
+
+    async def back(self, seconds: float, spread: float) -> None:
+        """Wait so long; less where the server was away and can be reached again, which `spread` follows."""
+        away = not self._reached.is_set()
+        try:
+            async with asyncio.timeout(seconds):
+                await (self._reached.wait() if away else asyncio.Event().wait())
+        except TimeoutError:
+            return
+        await asyncio.sleep(spread)
+
+    async def look(self) -> None:
+        """Watch until cancelled. Raises RunStopped where the server died for good, or gave no token for too long."""
+        while True:
+            for reply in list(self._live()):
+                if reply.last is not None:
+                    self._flow(reply, reply.last)
+            if self._served is not None and (end := self._served.died()) is not None:
+                await self._died(end)
+            elif (quiet := self._quiet()) is not None:
+                await self._silent(quiet)
+            await asyncio.sleep(LOOK_S)
+
+    # -- tokens
+
+    def _flow(self, reply: Reply, t: float) -> None:
+        """Somebody was given something at `t`."""
+        if t <= self._flowed:
+            return
+        if self._since is not None and t > self._since:
+            place = bisect_right(reply.token_s, self._since)
+            self._over(reply.token_s[place] if place < len(reply.token_s) else t)
+        self._flowed = t
+        if self._failed is not None and self._failed <= t:
+            self._failed, self._lost = None, 0
+
+    def _quiet(self) -> float | None:
+        """Since when nobody has been given anything, though somebody waits or was let down; None: all is well."""
+        asked = [reply.sent for reply in self._live() if reply.outcome is None and reply.sent is not None]
+        wanted = min([*asked, *([] if self._failed is None else [self._failed])], default=None)
+        return None if wanted is None else max(self._flowed, wanted)
+
+    # -- outages
+
+    async def _silent(self, quiet: float) -> None:
+        """Nobody has been given a token since `quiet`: ask how the server is, where that may tell."""
+        waited = self._now() - quiet
+        long = waited >= self._scenario.timeout.silence
+        if (self._since is None and not long and self._failed is None) or self._now() - self._asked < ASK_S:
+            return
+        said = await self._server.health()
+        self._asked = self._now()
+        if self._flowed > quiet:
+            return  # meanwhile it has spoken
+        if self._since is None and (long or said != HEALTHY):
+            self._begin(quiet, said)
+        if self._since is not None:
+            self._hears(said)
+            self._limit()
+
+    def _begin(self, since: float, said: str) -> None:
+        self._since, self._said = since, said
+        self._note("outage", since_s=round(since - self._origin, 6), said=said)
+
+    def _hears(self, said: str) -> None:
+        """What the server says in the outage under way."""
+        if said != HEALTHY:
+            self._said = said
+            self._reached.clear()
+        elif not self._reached.is_set():
+            self.emptied += 1  # whoever comes back may be another one
+            self._reached.set()
+
+    def _over(self, t: float) -> None:
+        assert self._since is not None
+        if not self._reached.is_set():
+            self.emptied += 1
+            self._reached.set()
+        seconds, since = round(t - self._since, 6), round(self._since - self._origin, 6)
+        self._note("outage over", since_s=since, seconds=seconds, said=self._said, failed=self._lost)
+        self._since = None
+
+    def _limit(self) -> None:
+        assert self._since is not None
+        waited = self._now() - self._since
+        if waited >= self._most:
+            why = f"the server says {HEALTHY}" if self._said == HEALTHY else self._said
+            raise RunStopped(f"no token came for {waited:.0f} s, from {self._clock(self._since)} on: {why}")
+
+    @property
+    def _most(self) -> float:
+        """Seconds without a token that end the run: who may wait longer for the first one is let wait."""
+        return max(self._scenario.timeout.outage, self._scenario.timeout.first_token)
+
+    def _clock(self, t: float) -> str:
+        return time.strftime("%H:%M:%S", time.localtime(time.time() - (self._now() - t)))
+
+    # -- a server of ours
+
+    async def _died(self, end: str) -> None:
+        """Start it again, if that is wanted."""
+        assert self._served is not None
+        now = self._now()
+        self._note("died", how=end)
+        if self._since is None:
+            self._begin(now, f"the server died ({end})")
+        self._hears(f"the server died ({end})")
+        if not self._scenario.server.restart:
+            raise RunStopped(f"it died with {end}")
+        assert self._since is not None
+        try:
+            async with asyncio.timeout_at(self._since + self._most):
+                await self._served.restart(self._scenario)
+        except TimeoutError:
+            self._limit()
+            raise RunStopped(f"the server died ({end}) and did not start again") from None
+        except (BadInput, RunStopped) as error:
+            raise RunStopped(f"the server died ({end}) and did not start again: {error}") from None
+        self._note("restarted", **self._restarted(now))
+        self._hears(HEALTHY)
+
+    def _restarted(self, died: float) -> dict[str, Any]:
+        assert self._served is not None
+        return {"url": self._served.server.url, "after_s": round(self._now() - died, 6), "boot": self._served.boot}

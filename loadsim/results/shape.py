@@ -1,0 +1,125 @@
+"""What a run's readers take for granted in run.json and events.jsonl, so that damage is told with its place.
+
+Only what is read by name stands here; more keys may come. What a run of old lacks has a default.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Started(msgspec.Struct):
+    """When a run's clock was 0."""
+
+    epoch_s: float
+
+
+class Place(msgspec.Struct):
+    """A load point."""
+
+    slots: list[int] = []
+
+
+class Call(msgspec.Struct):
+    """A recording."""
+
+    tokens: int | None = None
+
+
+class Pace(msgspec.Struct):
+    time_scale: float | None = None
+
+
+class Voice(msgspec.Struct):
+    chunk: str | None = None
+
+
+class Scenario(msgspec.Struct):
+    """The scenario as it was run; `sweep`: the values of each swept key."""
+
+    sweep: dict[str, list[Any]] | None = None
+    pace: Pace | None = None
+    voice: Voice | None = None
+
+
+class Facts(msgspec.Struct):
+    """run.json."""
+
+    id: str = ""
+    started: Started | None = None
+    ended: str | None = None
+    why: str | None = None
+    seconds: float | None = None
+    resumed: int = 0
+    folder: str = "."
+    scenario: Scenario | None = None
+    points: dict[str, Place] = {}
+    recordings: dict[str, Call] | None = None
+    server: dict[str, Any] = {}
+    digests: dict[str, str] = {}
+    clamped: dict[str, int] | None = None
+
+
+class Event(msgspec.Struct):
+    """A line of events.jsonl; `resumed`: how often the run had been."""
+
+    event: str
+    t_s: float
+    resumed: int = 0
+    point: str = ""
+
+
+class OfPoint(msgspec.Struct):
+    """What happened at a load point."""
+
+    point: str
+
+
+class Ended(OfPoint):
+    """A call's end."""
+
+    group: str
+    why: str
+    planned: int
+    said: int
+
+
+class Released(OfPoint):
+    """A slot that was free again after a cut."""
+
+    group: str
+    after_s: float | None = None
+
+
+class Boot(msgspec.Struct):
+    health_s: float
+    first_token_s: float
+
+
+class Server(msgspec.Struct):
+    """A server that was reached."""
+
+    points: list[str] = []
+    round_trip_s: float | None = None
+    boot: Boot | None = None
+
+
+EVENTS: dict[str, type[msgspec.Struct]] = {
+    "client": OfPoint,
+    "finished": OfPoint,
+    "call": Ended,
+    "released": Released,
+    "server": Server,
+}
+
+
+def check_facts(facts: dict[str, Any]) -> None:
+    """Raises msgspec.ValidationError, which names the field."""
+    msgspec.convert(facts, Facts)
+
+
+def check_event(event: dict[str, Any]) -> None:
+    """Raises msgspec.ValidationError, which names the field."""
+    name = msgspec.convert(event, Event).event
+    if name in EVENTS:
+        msgspec.convert(event, EVENTS[name])
