@@ -158,8 +158,15 @@ async def _prepare(
     recorder.describe(recordings=told, server=served.facts)
     for plan in plans:
         groups = {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()}
-        recorder.describe_point(plan.point, slots=plan.slots, groups=groups)
+        recorder.describe_point(plan.point, slots=plan.slots, groups=groups, **_one_caller(plan))
     return plans
+
+
+def _one_caller(plan: Plan | ProbePlan) -> dict[str, Any]:
+    """Which slot one caller has who is measured within a load, and whose it is else."""
+    if isinstance(plan, ProbePlan) or plan.scenario.baseline.every is None:
+        return {}
+    return {"alone": plan.slot_alone, "shared": plan.shared}
 
 
 def _told(script: Script) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def remarks(point: Point) -> Iterator[str]:
     summary = point.summary
     if summary.baseline is not None:
         before, after = number(summary.before), number(summary.after)
-        yield f"one caller decodes {before} tokens/s before the load and {after} after it"
+        yield f"one caller decodes {before} tokens/s before the load and {after} after it{_slot_alone(point)}"
     for who in summary.load:
         for name, sides in (
             ("share", summary.shares[who.name].mean),
@@ -43,6 +43,16 @@ def remarks(point: Point) -> Iterator[str]:
     yield _delivered(point)
     yield from point.logs
     yield from _fitted(point)
+
+
+def _slot_alone(point: Point) -> str:
+    """Which slot one caller has who is measured within a load."""
+    slot, whose = point.alone
+    if not point.course.pauses or slot is None:
+        return ""
+    if whose is None:
+        return f", in slot {slot}, which nobody else has"
+    return f", in slot {slot}, which is {whose}'s and warmed again; one slot more (-np) would spare that"
 
 
 def _server(point: Point) -> Iterator[str]:

@@ -18,6 +18,7 @@ from .answer import answers
 from .grid import grid
 from .point import Point, points
 from .remarks import remarks
+from .soak import over_time
 from .topics import topics
 from .words import ms, number, percent, runs, span
 
@@ -32,7 +33,7 @@ def render(run: Run) -> RenderableType:
         parts += [Text(line) for line in _hung_up(point)]
         parts += [Text(), speech(point), Text()]
         parts += [Text(line) for line in remarks(point)]
-        for part in topics(point):
+        for part in (*over_time(point.course), *topics(point)):
             parts += [Text(), part]
     parts.append(Text(""))
     parts += [Text(line, style="bold") for line in answers(found, run)]
