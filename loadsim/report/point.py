@@ -31,11 +31,11 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One load point; the groups' figures are by their names. `alone`: one caller's slot, and whose it is else; `course`:
-    how it went over time; `voice`: tokens/s that the voice speaks; `fitted`: prompt tokens of the recordings before
-    they were fitted; `server`: the event of its server's start, with the round trip to it; empty in runs of old.
-    `logs`: what the logs of cards and of this machine say; `epoch_s`: wall time at 0 on the run's clock, where it is
-    known."""
+    """One load point; the groups' figures are by their names. `alone`: one caller's slot, and whose it is else.
+    `course`: how it went over time. `voice`: tokens/s that the voice speaks; `fitted`: prompt tokens of the recordings
+    before they were fitted; `server`: the event of its server's start, with the round trip to it; empty in runs of old.
+    `logs`: what the logs of cards and of this machine say; `epoch_s`: wall time at 0 on the run's clock, where known.
+    """
 
     summary: PointSummary
     setting: Setting

@@ -12,7 +12,7 @@ from rich.text import Text
 from ..results.read import Run
 from ..stats.probe import probes
 from ..stats.share import Ratio
-from ..stats.summary import Who, summarize
+from ..stats.summary import Who
 from . import probe
 from .answer import answers
 from .grid import grid
@@ -23,9 +23,9 @@ from .topics import topics
 from .words import ms, number, percent, runs, span
 
 
-def render(run: Run) -> RenderableType:
-    """Everything that is printed after a run."""
-    found = points(run)
+def render(run: Run, found: list[Point] | None = None) -> RenderableType:
+    """Everything that is printed after a run; `found`: its `points`, where they are known."""
+    found = points(run) if found is None else found
     parts: list[RenderableType] = [*probe.tables(run)]
     for point in found:
         slots = f", slots {runs(point.slots)}" if point.slots else ""
@@ -40,11 +40,11 @@ def render(run: Run) -> RenderableType:
     return Group(*parts)
 
 
-def holds(run: Run) -> bool:
-    """Whether a run is complete and every load point has an answer."""
-    found = [point.holds for point in summarize(run.rows, run.events)]
-    found += [probed.holds for probed in probes(run.rows)]
-    return run.facts.get("ended") == "complete" and bool(found) and all(found)
+def holds(run: Run, found: list[Point] | None = None) -> bool:
+    """Whether a run is complete and every load point has an answer; `found`: its `points`, where they are known."""
+    well = [point.summary.holds for point in (points(run) if found is None else found)]
+    well += [probed.holds for probed in probes(run.rows)]
+    return run.facts.get("ended") == "complete" and bool(well) and all(well)
 
 
 def first_token(point: Point) -> Table:
