@@ -35,6 +35,11 @@ class Punctual(Lag):
         )  # fmt: skip
 
 
+class Nothing(list[Seen]):
+    def append(self, _: Seen) -> None:
+        """Nothing is kept."""
+
+
 async def measure(
     folder: Path,
     server: SimulatedServer,
@@ -80,13 +85,17 @@ def soaked(
     recording: Recording = CALL,
     cards: Callable[[], Iterable[CardSample]] = tuple,
     start: float = 1000.0,
+    forget: bool = False,
     **options: Any,
 ) -> tuple[Run, list[Seen]]:
-    """Measure a load point of one repeat; the run as read back, and the requests that the server saw."""
+    """Measure a load point of one repeat; the run as read back, and the requests that the server saw.
+    `forget`: it keeps none of them."""
     seen: list[Seen] = []
 
     async def main() -> None:
         server = SimulatedServer(choose=choose, **QUICK | options)
+        if forget:
+            server.seen = Nothing()
         try:
             await measure(folder, server, {"recording": "call", "repeat": 1} | scenario, recording, cards)
         finally:
