@@ -1,6 +1,5 @@
 """Everything that is known of one load point, worked out once for its tables and sentences."""
 
-from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
@@ -21,7 +20,10 @@ from .setting import VOICE, Setting, setting
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client's own delays at a point, medians over its repeats, or of the worst. None: not recorded."""
+    """The client's own delays at a point, medians over its repeats or its windows (`each`), or of the worst. None: not
+    recorded."""
+
+    each: str = "repeat"
 
     lag_p99_ms: float | None = None
     worst_lag_ms: float | None = None
@@ -95,7 +97,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         setting=found,
         slots=run.facts.get("points", {}).get(name, {}).get("slots", []),
         alone=_alone(run.facts.get("points", {}).get(name, {})),
-        client=_client(event for event in run.events if event["event"] == "client" and event["point"] == name),
+        client=_client([event for event in run.events if event["event"] == "client" and event["point"] == name]),
         calls=calls(run.events, name),
         heard={group: heard(of, found.around) for group, of in rows.items()},
         cuts={group: cuts(of, run.events, name, group) for group, of in rows.items()},
@@ -116,8 +118,8 @@ def _alone(facts: dict[str, Any]) -> tuple[int | None, str | None]:
     return facts.get("alone"), f"{shared[0]} {shared[1]}" if shared else None
 
 
-def _client(events: Iterable[dict[str, Any]]) -> Client:
-    """One late repeat of many is the machine's; where half of them are, it is the client."""
+def _client(events: list[dict[str, Any]]) -> Client:
+    """One late repeat, or window, of many is the machine's; where half of them are, it is the client."""
     seen: dict[str, list[float]] = {}
     for event in events:
         for name, value in event.items():
@@ -125,6 +127,7 @@ def _client(events: Iterable[dict[str, Any]]) -> Client:
                 seen.setdefault(name, []).append(value)
     lag, cpu, longest = seen.get("lag_p99_ms"), seen.get("cpu_share"), seen.get("gc_longest_ms")
     return Client(
+        each="window" if any("window" in event for event in events) else "repeat",
         lag_p99_ms=median(lag) if lag else None,
         worst_lag_ms=max(lag) if lag else None,
         cpu_share=median(cpu) if cpu else None,

@@ -99,7 +99,11 @@ def _fitted(point: Point) -> Iterator[str]:
 def _delivered(point: Point) -> str:
     load, client = point.summary.delivered, point.client
     start = f"start spread {ms(load.start_spread)} ms, " if load.start_spread is not None else ""
-    worst = "" if client.worst_lag_ms == client.lag_p99_ms else f" ({number(client.worst_lag_ms)} in the worst repeat)"
+    worst = (
+        ""
+        if client.worst_lag_ms == client.lag_p99_ms
+        else f" ({number(client.worst_lag_ms)} in the worst {client.each})"
+    )
     return (
         f"load delivered: {load.in_flight} in flight, {start}sent {ms(load.late)} ms after due at p99; "
         f"client: event loop {number(client.lag_p99_ms)} ms late at p99{worst}, {client.gc_pauses:.0f} GC pauses "

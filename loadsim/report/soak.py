@@ -77,7 +77,7 @@ def _when(at: float, repeat: int, course: Course) -> str:
 def _notes(course: Course) -> Iterator[str]:
     if len(course.windows) > LINES:
         yield f"these are {LINES} of {len(course.windows)} windows: the first, the last, the worst, and evenly between"
-    if any(window.paused for window in course.windows):
+    if any(window.paused for window in fold(course.windows, LINES)):
         yield "* callers paused in it"
     wrong = [window for window in course.windows if window.figures.errors]
     for window in wrong[:MOST_ERRORS]:

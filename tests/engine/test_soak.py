@@ -12,9 +12,9 @@ from loadsim.engine import soak
 from loadsim.results.histograms import read_log
 from loadsim.results.read import Run, read
 from loadsim.types import CardSample, ChatRequest, RequestRow, RunAborted
-from tests.engine.truthful import of
+from tests.engine.truthful import measured, of
 from tests.engine.virtually import soaked
-from tests.truth import Faults
+from tests.truth import Faults, Request
 
 SOAK: dict[str, Any] = {
     "callers": {"paced": {"count": 3, "turns": "all", "again": True, "start": "5 s"}},
@@ -370,6 +370,30 @@ def test_a_sample_of_long_ago_ends_nothing(tmp_path: Path) -> None:
 
     found, _ = soaked(tmp_path / "run", SOAK | {"abort": {"card": "92 C"}}, cards=cards, slots=4)
     assert found.facts["ended"] == "complete"
+
+
+def test_it_ends_the_run_with_the_points_that_it_still_had(tmp_path: Path) -> None:
+    """On a real server, by the whole way."""
+    count = itertools.count()
+
+    def choose(request: Request) -> Faults:
+        return Faults(status=500) if next(count) > 30 else Faults()
+
+    scenario = {
+        "recording": "call",
+        "callers": {"warm": {"count": 4, "turns": "2-4", "again": True, "every": "10 ms"}},
+        "baseline": {"replies": 0},
+        "repeat": 1,
+        "duration": "20 s",
+        "abort": {"errors": "50 %"},
+        "sweep": {"callers.warm.count": [4, 3]},
+    }
+    with pytest.raises(RunAborted, match=r"^abort, \d+ s into the load: \d+ of \d+ requests of the last 1 min failed"):
+        measured(tmp_path / "run", scenario, choose)
+    found = read(tmp_path / "run")
+    assert found.facts["ended"] == "stopped"
+    assert len({row.point for row in found.rows}) == 1
+    assert not [event for event in found.events if event["event"] in ("failed", "finished")]
 
 
 # -- bounded
