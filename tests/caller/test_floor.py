@@ -68,6 +68,18 @@ def test_who_comes_while_it_is_closed_waits_for_the_rest_of_it() -> None:
     assert on(closes(), test) == [(113, 126, 126)]
 
 
+def test_a_moment_of_the_loads_own_time_is_known_while_it_is_closed() -> None:
+    async def late(floor: Floor, log: list[Any]) -> None:
+        await asyncio.sleep(12)  # in the middle of it
+        await enters(floor, floor.at(20.0), log)
+
+    async def test(floor: Floor, log: list[Any]) -> None:
+        await asyncio.gather(shut(floor, 105.0, 20.0), late(floor, log))
+
+    ((_, began, due),) = on(closes(), test)
+    assert (began, due) == (140, 140)  # 20 s after the load's begin, and those that it was closed for
+
+
 def test_who_is_due_at_once_waits_but_for_the_last_bit() -> None:
     async def test(floor: Floor, log: list[Any]) -> None:
         await enters(floor, 100.3, log, early=0.5)

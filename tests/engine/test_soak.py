@@ -131,6 +131,10 @@ def test_callers_who_ask_at_once_go_on_as_far_apart_as_they_were(tmp_path: Path)
                 )
                 assert row.due_s - before.due_s == pytest.approx(7 + paused, abs=0.5)
     assert {round((row.first_token_s or 0) - (row.due_s or 0), 4) for row in of(found, "load")} == {0.2}
+    # on a connection that stood by then
+    for row in of(found, "load"):
+        if row.turn == 1 and not row.call:
+            assert (row.due_s or 0) - (row.connected_s or 0) > 0.1
 
 
 def test_a_slot_of_its_own(tmp_path: Path) -> None:
@@ -141,8 +145,20 @@ def test_a_slot_of_its_own(tmp_path: Path) -> None:
     assert {row.group for row in of(found, "warm") if (row.sent_s or 0) > start(found)} == {"baseline"}
 
 
+def test_without_pauses_one_caller_has_the_first_ones_slot(tmp_path: Path) -> None:
+    found, _ = soaked(tmp_path / "run", SOAK | {"baseline": {"replies": 3}, "duration": "20 s"}, slots=5)
+    assert {row.slot for row in of(found, "baseline")} == {0}
+
+
+def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+    """A prompt that a slot has held is answered at once, and measures nothing."""
+    _, seen = soaked(tmp_path / "run", SOAK, slots=4)
+    alone = [each.request.messages[-1]["content"] for each in seen if each.slot == 3 and each.request.max_tokens != 1]
+    assert len(alone) == len(set(alone)) == 3 * (4 + 2)
+
+
 def test_a_slot_that_was_borrowed_is_given_back_warm(tmp_path: Path) -> None:
-    found, _ = soaked(tmp_path / "run", SOAK, slots=3)
+    found, seen = soaked(tmp_path / "run", SOAK, slots=3)
     assert {row.slot for row in of(found, "baseline")} == {0}
     assert found.facts["points"]["p"]["shared"] == ["paced", 0]
     for event in pauses(found):
@@ -154,12 +170,20 @@ def test_a_slot_that_was_borrowed_is_given_back_warm(tmp_path: Path) -> None:
             (row for row in of(found, "load") if row.caller == 0 and (row.sent_s or 0) > event["open_s"]),
             key=lambda row: row.sent_s or 0.0,
         )
-        # its history is there again: of the next prompt what was warmed is found, but for a template's last tokens
+        # its history is there again, up to the caller's last words
+        warmed = next(each for each in seen if each.slot == 0 and each.started_s == 1000 + (last.sent_s or 0)).request
+        asked = next(each for each in seen if each.slot == 0 and (each.started_s or 0) > 1000 + event["open_s"]).request
+        if after.turn > 1 and not after.step:
+            said = len(warmed.messages)
+            assert warmed.messages == asked.messages[:said]
+            roles = [message["role"] for message in asked.messages[said - 1 :]]
+            assert (roles[0], roles[-1], roles.count("user")) == ("user", "user", 2)
         assert after.planned
         assert after.cache_n is not None
         if after.turn > 1:
             assert last.prompt_n is not None
             assert last.cache_n is not None
+            # of the next prompt all that was warmed is found, but for a template's last tokens
             assert 0 <= last.prompt_n + last.cache_n - after.cache_n <= 8
     assert {row.planned for row in of(found, "load")} == {True}
 
@@ -247,6 +271,15 @@ def test_so_many_are_on_calls_as_the_phase_says(tmp_path: Path) -> None:
         if event["event"] == "load phase"
     ]
     assert told == [("calm", 0), ("ramp", 120), ("spike", 240), ("after", 300)]
+
+
+def test_those_of_the_first_phase_start_as_their_group_does(tmp_path: Path) -> None:
+    spread = {"a": {"count": 2, "turns": "all", "again": True, "start": "20 s"}, "b": PHASED["callers"]["b"]}
+    found, _ = soaked(tmp_path / "run", PHASED | {"callers": spread}, slots=6)
+    begun = {
+        a: min(b for row, b, _ in spoken(of(found, "load")) if (row.group, row.caller) == ("a", a)) for a in (0, 1)
+    }
+    assert [round(begun[a] - start(found), 3) for a in (0, 1)] == [0, 10]
 
 
 def test_who_is_too_many_hangs_up_and_may_call_again_later(tmp_path: Path) -> None:

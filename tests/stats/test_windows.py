@@ -138,6 +138,12 @@ def test_a_spike_is_over_when_first_tokens_are_what_they_were() -> None:
     assert at_once.seconds == 0
 
 
+def test_a_window_that_began_in_the_spike_is_none_after_it() -> None:
+    events = [load(), phase("calm", 100, 4), phase("spike", 400, 12), phase("after", 490, 4)]
+    (found,) = course(day(0.2, 0.3, 0.2, 0.2, 0.2, 2.0, 0.1, 0.9, 0.2), events, "p").recoveries
+    assert found.seconds == pytest.approx(580 - 490)
+
+
 @pytest.mark.parametrize(
     "events",
     [
