@@ -263,6 +263,8 @@ class Point:
 
         def note(name: str, **fields: Any) -> None:
             bench.note(name, **labels, **fields)
+            if name in ("outage", "outage over") and not bench.ending.asked.is_set():
+                bench.progress.phase = "all callers" if name == "outage over" else f"no token comes ({fields['said']})"
 
         return Watch(bench.server, self._scenario, bench.served, lambda: bench.progress.live, note, bench.origin)
 

@@ -111,6 +111,7 @@ def test_a_server_that_comes_back_finds_its_callers(tmp_path: Path) -> None:
     assert f"s: cannot connect (Connection refused); {gone.failed} replies failed" in text
 
 
+@pytest.mark.slow
 def test_a_network_that_is_cut_and_mended(tmp_path: Path) -> None:
     async def cut(proxy: Proxy) -> None:
         proxy.cut()
@@ -220,6 +221,7 @@ def _server() -> int:
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for its children in /proc")
 
 
+@pytest.mark.slow
 @linux
 def test_a_server_of_ours_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

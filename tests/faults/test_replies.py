@@ -118,7 +118,12 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+SLOW = ("silent", "late", "a status", "a length of", "closed in", "503")  # a few of each kind are enough every day
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name.startswith(SLOW) else name for name in BROKEN]
+)
 def test_a_broken_reply_is_told_and_touches_nobody_else(tmp_path: Path, embedded: str, name: str) -> None:
     fault, outcome, error = BROKEN[name]
     found, proxy = measured(tmp_path / "run", embedded, second_caller(fault))

@@ -195,8 +195,8 @@ def test_a_swept_short_form_takes_the_place_of_the_files() -> None:
         (
             "sweep:\n  server.ubtach: [4]\n",
             "x.yaml:9: sweep: server.ubtach: unknown key; did you mean ubatch? (allowed: batch, cache_idle_slots, "
-            "cache_ram, cache_type_k, cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, launch, "
-            "restart, similarity, slots, threads, ubatch, url)",
+            "cache_ram, cache_type_k, cache_type_v, checkpoint_min_step, checkpoints, context, kv_unified, "
+            "launch, restart, similarity, slots, threads, ubatch, url)",
         ),
         (
             "sweep:\n  server.slots: [12, 2]\n",
