@@ -8,7 +8,7 @@ from ..results.write import Recorder
 from ..scenario.load import dump
 from ..scenario.model import Scenario
 from ..scenario.sweep import Points, in_order, points, values
-from ..types import BadInput, RunStopped, Unwritable
+from ..types import BadInput, RunAborted, RunStopped, Unwritable
 from .ending import Ending
 from .preflight import Recordings
 from .progress import Progress
@@ -69,8 +69,8 @@ async def run(
                     try:
                         for number in range(1, scenario.repeat + 1):
                             await point.repeat(number)
-                    except Unwritable:
-                        raise  # no other point would leave anything either
+                    except (RunAborted, Unwritable):
+                        raise  # no other point is wanted, or would leave anything
                     except RunStopped as stopped:
                         why, gone = await stay.why(stopped)
                         fail([point.name], stopped, why)

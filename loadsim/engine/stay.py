@@ -20,8 +20,9 @@ from ..server.api import Reply
 from ..telemetry.lag import Lag
 from ..telemetry.logs import Logs, logs
 from ..types import BadInput, RequestRow, RunStopped
+from .bench import Bench
 from .ending import Ending
-from .point import Bench, Point
+from .point import Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
 from .progress import Progress
@@ -75,7 +76,7 @@ class Stay:
         recorder.describe(recordings=told, server=self.served.facts)
         for plan in plans:
             groups = {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()}
-            own = {} if sets is None else {"sets": sets[plan.point]}
+            own = _one_caller(plan) | ({} if sets is None else {"sets": sets[plan.point]})
             recorder.describe_point(plan.point, slots=plan.slots, groups=groups, **own)
         labels = [label for label, _ in points]
         recorder.event("stay" if self._told else "server", points=labels, **self.served.event(self._means.origin))
@@ -124,6 +125,8 @@ class Stay:
             emit=emit,
             note=means.recorder.event,
             lag=means.lag,
+            window=means.recorder.end_window,
+            cards=means.logs.latest.values,
             ending=means.ending,
             served=self.served,
         )
@@ -165,13 +168,9 @@ async def staying(scenario: Scenario, means: Means) -> AsyncIterator[Stay]:
     """The scenario's server, for points that want it so, and in the logs while they are measured. Raises BadInput and
     RunStopped where there is none."""
     async with means.serve(scenario, means.recorder.path, means.progress, means.key) as served:
-
-        def serves() -> None:
-            group = None if served.process is None else served.process.pid
-            means.logs.serves(served.server, group, guarded=served.command is not None)
-
-        serves()
-        served.again = serves
+        guarded = served.command is not None
+        means.logs.serves(served.server, served.group, guarded)
+        served.again = lambda: means.logs.moved(served.group, guarded)  # it is another process now
         try:
             yield Stay(served, means)
         finally:
@@ -185,6 +184,13 @@ def expect(progress: Progress, planned: Sequence[Point | Probing], unplanned: in
     loads = [point.load_seconds() for point in planned]
     known = [seconds for seconds in loads if seconds is not None]
     progress.loads_left_s = sum(known) * share if len(known) == len(loads) else None
+
+
+def _one_caller(plan: Plan | ProbePlan) -> dict[str, Any]:
+    """Which slot one caller has who is measured within a load, and whose it is else."""
+    if isinstance(plan, ProbePlan) or plan.scenario.baseline.every is None:
+        return {}
+    return {"alone": plan.slot_alone, "shared": plan.shared}
 
 
 def _told(script: Script) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def client_limits(client: Client) -> str | None:
     """Why the client's own delays spoil a point's figures; None where they do not."""
     lag, worst, cpu = client.lag_p99_ms or 0.0, client.worst_lag_ms or 0.0, client.cpu_share or 0.0
     if lag > LAG_MS:
-        also = f", {number(worst)} in the worst repeat" if worst > lag else ""
+        also = f", {number(worst)} in the worst {client.each}" if worst > lag else ""
         return f"its event loop came {number(lag)} ms late at p99{also}"
     return f"it took {percent(cpu)} of a core" if cpu > BUSY else None
 

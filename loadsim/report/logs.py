@@ -23,6 +23,8 @@ def log_lines(run: Run, found: Setting, point: str) -> Iterator[str]:
         yield f"card{'' if len(seen) == 1 and not card.card else f' {card.card}'}: {card_line(card)}"
     if not seen and not found.embedded:
         yield _none([event for event in told if event["log"] == "card"])
+        if (limit := found.get("abort.card")) is not None:
+            yield f"abort.card, {limit}, was never looked at: there was no card log"
     for event in told:
         if event["log"] == "card" and start <= event["t_s"] <= end:
             yield from _befell(event, bool(seen))

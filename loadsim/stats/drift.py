@@ -5,23 +5,23 @@ by is the card.
 """
 
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
-from ..types import RequestRow
+from ..types import RequestRow, Side
 from .headline import in_headline
 from .spread import known, middle, since
 from .tokens import decode_rate
 
 
 class Alone(msgspec.Struct, frozen=True, kw_only=True):
-    """One caller alone on one side of a repeat, in `replies` replies that count; the first of them was due at `at`
-    (run's clock). Medians of the first token (s) and the decode rate (tokens/s), and the slowest."""
+    """One caller alone on one side of a repeat, or in a pause within its load, in `replies` replies that count; the
+    first of them was due at `at` (run's clock). Medians of the first token (s) and the decode rate (tokens/s), and the
+    slowest."""
 
     point: str
     repeat: int
-    side: Literal["before", "after"] | None
+    side: Side | None
     at: float
     replies: int
     first_token: float | None
@@ -40,10 +40,10 @@ class Minute(msgspec.Struct, frozen=True):
 
 def alone(rows: Iterable[RequestRow]) -> list[Alone]:
     """The one-caller rows of a run in the order in which they were measured, over all its load points."""
-    sides: dict[tuple[str, int, str | None], list[RequestRow]] = {}
+    sides: dict[tuple[str, int, str | None, int], list[RequestRow]] = {}
     for row in rows:
         if row.row == "baseline" and in_headline(row) and row.sent_s is not None:
-            sides.setdefault((row.point, row.repeat, row.side), []).append(row)
+            sides.setdefault((row.point, row.repeat, row.side, row.call), []).append(row)
     return sorted(map(_alone, sides.values()), key=lambda each: each.at)
 
 
