@@ -130,6 +130,7 @@ class HttpServer:
             reply.end(now(), "error", f"{type(error).__name__}: {error}")
         finally:
             self.live.pop(reply, None)
+            reply.close = None
 
     async def _read(self, reply: Reply, response: StampedResponse) -> None:
         """Fill the reply to its end, whether `[DONE]` comes, the body ends or the connection breaks."""
@@ -151,7 +152,10 @@ class HttpServer:
             # with its connection is whole before that is lost.
             response.content.on_eof(functools.partial(self._loop.call_soon, whole))  # type: ignore[arg-type]
             handler.on_lost = functools.partial(self._loop.call_soon, lost)
-            await reply.ended.wait()
+            try:
+                await reply.ended.wait()
+            finally:
+                handler.let_go()
 
     def _look(self) -> None:
         """The watch over all live replies: end those that have been silent for too long."""
