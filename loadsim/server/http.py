@@ -130,7 +130,6 @@ class HttpServer:
             reply.end(now(), "error", f"{type(error).__name__}: {error}")
         finally:
             self.live.pop(reply, None)
-            reply.close = None
 
     async def _read(self, reply: Reply, response: StampedResponse) -> None:
         """Fill the reply to its end, whether `[DONE]` comes, the body ends or the connection breaks."""
