@@ -105,7 +105,8 @@ def moved(trend: Trend) -> str:
 
 def signed(ratio: float) -> str:
     """A change to a tenth of a per cent; sensors and clocks tell no more."""
-    return f"{round(ratio * 100, 1) or 0.0:+.1f} %"
+    rounded = round(ratio * 100, 1)
+    return f"{rounded:+.1f} %" if rounded else "0.0 %"
 
 
 def _load(of: Decay) -> str:

@@ -8,8 +8,6 @@ import msgspec
 
 from .trend import Trend
 
-HEAT, MEMORY = "core temperature", "server memory"
-"""Names of what decode is held against that rules ask for."""
 Named = Literal[
     "too few to tell", "no decay", "client", "power limit", "throttled", "clock", "server memory", "memory heat",
     "unknown temperature", "no cause seen",
@@ -36,9 +34,9 @@ CLIENT_CPU = 0.9
 """Of a core: loadsim has one, and what it cannot do in time is measured late."""
 GREW, GREW_BYTES = 0.1, 64 << 20
 """Memory that grew by less, in part or in bytes, is what any server's buffers do."""
-STILL = 0.5
-"""A leak goes on: in the later half, memory must grow at this part of the whole time's rate. Checkpoints and caches
-that fill up stop growing."""
+STILL = 0.4
+"""A leak goes on: in the later half of the time, memory must grow, and decode fall, at this part of the whole time's
+rate. Checkpoints and caches that fill up stop growing; a card that has heated up slows down no more, whatever grows."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +63,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """What a verdict is made of: the decode rate's trend, the states at its first and its last measurement, and ratios
     of the last to the first: of the clocks, and of one caller's rate by the server's `own` clock.
 
-    Of the server's memory: by what part and by how many bytes it `grew`, and how much of that rate was `still` there in
-    the later half. `follows`: the correlation of decode over windows with what it is held against, by its name. `cpu`:
+    Of the server's memory: by what part and by how many bytes it `grew`. `still_grew`, `still_fell`: the slopes of that
+    memory and of decode in the later half of the time, over those of all of it; None: too few measurements. `cpu`:
     there is no card, and the states are of the CPU.
     """
 
@@ -78,8 +76,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     own: float | None
     grew: float | None
     grown_bytes: float | None
-    still: float | None
-    follows: dict[str, float] = {}
+    still_grew: float | None = None
+    still_fell: float | None = None
     cpu: bool = False
 
     @property
@@ -152,12 +150,10 @@ def _clock(seen: Evidence) -> bool:
 
 
 def _leak(seen: Evidence) -> bool:
-    """It grew, and still does; and where decode was measured often enough, it follows memory better than heat."""
-    follows = seen.follows.get(MEMORY, -1.0)
-    if follows > 0 or -follows < abs(seen.follows.get(HEAT, 0.0)):
-        return False
+    """It grew, and still does; and decode, where that was measured often enough, still falls."""
     large = (seen.grew or 0.0) >= GREW and (seen.grown_bytes or 0.0) >= GREW_BYTES
-    return large and (seen.still or 0.0) >= STILL
+    goes_on = (seen.still_grew or 0.0) >= STILL and (seen.still_fell is None or seen.still_fell >= STILL)
+    return large and goes_on
 
 
 def _memory_heat(seen: Evidence) -> bool:

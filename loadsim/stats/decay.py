@@ -14,7 +14,7 @@ import numpy as np
 
 from ..types import CardSample, HostSample, RequestRow
 from .cards import cards, within, works
-from .cause import HEAT, MEMORY, Evidence, State, Verdict, ratio, verdict
+from .cause import Evidence, State, Verdict, ratio, verdict
 from .drift import Alone, alone, course
 from .slope import Slope, slope
 from .spread import known, middle
@@ -28,6 +28,8 @@ STEADY = 0.25
 """A window with so many more, or fewer, requests in flight than the usual one has another load: its rate is no sign."""
 REACH_S = 3.0
 """A log's samples come every 1 to 3 s: a short stretch may lie between two of them."""
+LEAST_SAMPLES = 6
+"""For a slope of the later half of the time, beside that of all of it."""
 RESTARTED = 0.5
 """A server that suddenly holds less than half of its memory is a new one."""
 
@@ -48,11 +50,12 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 class Against(msgspec.Struct, frozen=True, kw_only=True):
     """Decode against something of the logs, over one caller's times where there are three, else over windows: `r` is
-    Pearson's correlation, `line` the regression, in tokens/s per degree, MHz, watt or MiB."""
+    Pearson's correlation, `line` the regression, in tokens/s per degree, MHz, watt or MiB; None: it did not vary."""
 
     name: str
-    r: float
-    line: Slope
+    n: int
+    r: float | None
+    line: Slope | None
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,12 +98,12 @@ class Decay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 AGAINST: Mapping[str, Callable[[State], float | None]] = {
-    HEAT: lambda state: state.heat,
+    "core temperature": lambda state: state.heat,
     "memory temperature": lambda state: state.memory_heat,
     "SM clock": lambda state: state.clock,
     "memory clock": lambda state: state.memory_clock,
     "power": lambda state: state.power,
-    MEMORY: lambda state: None if state.rss is None else state.rss / (1 << 20),
+    "server memory": lambda state: None if state.rss is None else state.rss / (1 << 20),
 }
 """What decode is held against, by its name."""
 
@@ -159,8 +162,9 @@ def decay(
         own=ratio(rests[0].own, rests[-1].own) if one else None,
         grew=None if memory is None else memory.last / memory.first - 1,
         grown_bytes=None if memory is None else memory.last - memory.first,
-        still=None if memory is None or memory.slope.per <= 0 else memory.late.per / memory.slope.per,
-        follows={each.name: each.r for each in against},
+        still_grew=None if memory is None or memory.slope.per <= 0 else memory.late.per / memory.slope.per,
+        still_fell=_still([(each.at / 60, each.decode or 0.0) for each in rests])
+        or _still([((n + 0.5) * window / 60, decodes[n]) for n in steady]),
         cpu=cpu,
     )
     return Decay(
@@ -266,13 +270,25 @@ def _memory(host: Sequence[HostSample], start: float, end: float) -> Memory | No
     told = [(each.t_s / 60, float(each.server_rss_bytes)) for each in within(host, start, end) if each.server_rss_bytes]
     born = max((i + 1 for i in range(len(told) - 1) if told[i + 1][1] < RESTARTED * told[i][1]), default=0)
     told = told[born:]
-    if len(told) < 6:
+    slopes = _slopes(told)
+    if slopes is None:
         return None
-    middle_at = (told[0][0] + told[-1][0]) / 2
-    in_all, late = slope(told), slope([each for each in told if each[0] >= middle_at])
-    if in_all is None or late is None:
-        return None
+    in_all, late = slopes
     return Memory(first=told[0][1], last=told[-1][1], slope=in_all, late=late)
+
+
+def _slopes(samples: Sequence[tuple[float, float]]) -> tuple[Slope, Slope] | None:
+    """In all, and in the later half of the time; None: too few samples."""
+    if len(samples) < LEAST_SAMPLES:
+        return None
+    half = (samples[0][0] + samples[-1][0]) / 2
+    in_all, late = slope(samples), slope([each for each in samples if each[0] >= half])
+    return None if in_all is None or late is None else (in_all, late)
+
+
+def _still(samples: Sequence[tuple[float, float]]) -> float | None:
+    slopes = _slopes(samples)
+    return None if slopes is None or not slopes[0].per else slopes[1].per / slopes[0].per
 
 
 def _against(pairs: Sequence[tuple[State, float]]) -> list[Against]:
@@ -280,7 +296,8 @@ def _against(pairs: Sequence[tuple[State, float]]) -> list[Against]:
     found = []
     for name, of in AGAINST.items():
         known_pairs = [(along, rate) for state, rate in pairs if (along := of(state)) is not None]
-        line = slope(known_pairs) if len(known_pairs) > 2 else None
-        if line is not None:
-            found.append(Against(name=name, r=math.copysign(math.sqrt(line.fit or 0.0), line.per), line=line))
+        if len(known_pairs) > 2:
+            line = slope(known_pairs)
+            r = None if line is None else math.copysign(math.sqrt(line.fit or 0.0), line.per)
+            found.append(Against(name=name, n=len(known_pairs), r=r, line=line))
     return found

@@ -1,23 +1,22 @@
 """Short runs of lab/hot_card on a simulated card and a truth server that slow down in five known ways.
 
-The card is the article's, twice as fast: 57 to 88 C in 16 s, 1,695 MHz, 166 W of 350, and one dip to 750 MHz. Both begin
-when the run does, and rest for the first seconds, in which one caller is alone.
+The card is the article's, twice as fast: 57 to 88 C in 16 s, 1,695 MHz, 166 W of 350, and one dip to 750 MHz. Both
+begin when the run does, and rest for the first seconds, in which one caller is alone.
 """
 
 import json
-import shlex
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 
-from tests.analysis.small import ROOT
-from tests.telemetry.cards import Machine, Moment, Simulated, simulated
+from tests.telemetry.cards import ROOT, Machine, Moment, Simulated, simulated
 
 REST_S, HOT_S, DIP_S = 7.0, 23.0, 25.0
 LOAD_S = 24
-STEP_S = 0.008
+STEP_S = 0.016
 
 
 class Short(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,18 +53,20 @@ def machine(of: Short) -> Machine:
     return Machine(cards=[Simulated(curve=curve, missing=("memory_c",))])
 
 
-def record(of: Short, out: Path, folder: Path) -> str:
-    """Run it into `out`; what it printed. A leak goes on to the run's end. Raises CalledProcessError."""
+def record(of: Short, out: Path, folder: Path, *sets: str) -> str:
+    """Run it into `out`, with changes to the scenario; what it printed. A leak goes on to the run's end. `folder`: for
+    the card's file. Raises CalledProcessError."""
     end = 60.0 if of.leak else HOT_S
     last = 1 + (1 / of.factor - 1) * (end - REST_S) / (HOT_S - REST_S)
     slower = json.dumps([[0, 1], [REST_S, 1], [end, last]]).replace(" ", "")
-    options = f"slots=4 context=4096 first=0.02 step={STEP_S} tokens=40 metrics=true slower={slower} leak={of.leak}"
-    launch = f"{shlex.quote(sys.executable)} -m tests.truth --port {{port}} {options}"
-    sets = [
+    options = f"slots=4 context=4096 first=0.02 step={STEP_S} tokens=30 metrics=true slower={slower} leak={of.leak}"
+    launch = f"python -m tests.truth --port {{port}} {options}"  # it stands in the run: no path of this machine's
+    plain = [
         f"server={{launch: '{launch}', slots: 4, context: 16384}}", "recording=synthetic.json", "fit=600",
-        "callers.warm.count=4", f"duration={LOAD_S}s", "telemetry.every=200 ms", "reply={exactly: 40}",
+        "callers.warm.count=4", f"duration={LOAD_S}s", "telemetry.every=200 ms", "reply={exactly: 30}",
     ]  # fmt: skip
-    changes = [word for change in sets for word in ("--set", change)]
+    changes = [word for change in (*plain, *sets) for word in ("--set", change)]
     command = [sys.executable, "-m", "loadsim", "scenario", "lab/hot_card", "--no-text", "--out", str(out), *changes]
-    env = simulated(machine(of), folder)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = simulated(machine(of), folder, base=os.environ | {"PATH": path})
     return subprocess.run(command, check=True, timeout=120, capture_output=True, text=True, cwd=ROOT, env=env).stdout

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loadsim.stats.cause import HEAT, MEMORY, Evidence, State, verdict
+from loadsim.stats.cause import Evidence, State, verdict
 from loadsim.stats.trend import Trend
 
 COLD: dict[str, Any] = {
@@ -27,7 +27,7 @@ def seen(
         first=218.6, last=218.6 * (1 + change), first_at=0, last_at=1440, change=change, low=change - 0.01, high=high,
         slope=None, n=2,
     )  # fmt: skip
-    plain: dict[str, Any] = {"memory_clock": 1.0, "own": None, "grew": None, "grown_bytes": None, "still": None}
+    plain: dict[str, Any] = {"memory_clock": 1.0, "own": None, "grew": None, "grown_bytes": None}
     return Evidence(
         decode=decode,
         first=State(**COLD | (first or {})),
@@ -92,15 +92,14 @@ def test_a_client_that_was_late(busy: dict[str, float]) -> None:
 
 
 def test_memory_that_grew_and_still_does() -> None:
-    grown = {"grew": 0.5, "grown_bytes": 2 << 30, "still": 0.9}
+    grown = {"grew": 0.5, "grown_bytes": 2 << 30, "still_grew": 0.9}
     flat = {"clock": 1.0}
     assert rule(**flat, **grown) == "server memory"
-    assert rule(**flat, **grown | {"still": 0.1}) == "memory heat"  # caches have filled up
+    assert rule(**flat, **grown | {"still_grew": 0.1}) == "memory heat"  # caches have filled up
     assert rule(**flat, **grown | {"grew": 0.05}) == "memory heat"
     assert rule(**flat, **grown | {"grown_bytes": 10 << 20}) == "memory heat"
-    assert rule(**flat, **grown, follows={HEAT: -0.3, MEMORY: -0.9}) == "server memory"
-    assert rule(**flat, **grown, follows={HEAT: -0.99, MEMORY: -0.9}) == "memory heat"
-    assert rule(**flat, **grown, follows={MEMORY: 0.9}) == "memory heat"
+    assert rule(**flat, **grown, still_fell=0.5) == "server memory"
+    assert rule(**flat, **grown, still_fell=0.3) == "memory heat"  # the rate had settled while memory grew
     assert rule(-0.11, high=-0.1, **grown) == "clock"
 
 
@@ -118,6 +117,6 @@ def test_without_a_card_log_the_temperature_is_unknown() -> None:
     dark: dict[str, Any] = {"first": nothing | {"samples": 0}, "last": nothing | {"samples": 0}, "clock": None}
     dark |= {"memory_clock": None}
     assert rule(**dark) == "unknown temperature"
-    assert rule(**dark, grew=0.5, grown_bytes=2 << 30, still=1.0) == "server memory"
+    assert rule(**dark, grew=0.5, grown_bytes=2 << 30, still_grew=1.0) == "server memory"
     assert rule(-0.01, **dark) == "no decay"
     assert rule(**dark | {"last": nothing | {"samples": 0, "client_cpu": 1.0}}) == "client"

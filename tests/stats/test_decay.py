@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from loadsim.stats.cause import HEAT, MEMORY
 from loadsim.stats.decay import Decay, decay
 from loadsim.types import CardSample, HostSample, RequestRow
 from tests.stats.decaying import CASES, MIB, ONE, SHARE, decaying
@@ -95,6 +94,8 @@ def test_heat_cancels_out_of_the_share(name: str) -> None:
 
 def against(of: Decay, name: str) -> tuple[float, float]:
     (one,) = (each for each in of.against if each.name == name)
+    assert one.r is not None
+    assert one.line is not None
     return one.r, one.line.per
 
 
@@ -103,16 +104,18 @@ def test_decode_against_what_the_logs_say() -> None:
     r, per = against(of, "SM clock")
     assert r == pytest.approx(1.0, abs=0.02)
     assert per == pytest.approx(ONE / 1695, rel=0.1)
-    r, per = against(of, HEAT)
+    r, per = against(of, "core temperature")
     assert r == pytest.approx(-1.0, abs=0.02)
     assert per == pytest.approx(-0.4 * ONE / 31, rel=0.1)
     r, per = against(found(*decaying(CASES["power limit"], 4, pauses=True)), "power")
     assert r == pytest.approx(-1.0, abs=0.02)
     assert per == pytest.approx(-0.3 * ONE / 183, rel=0.1)
-    r, per = against(found(*decaying(CASES["server memory"], 4)), MEMORY)
+    r, per = against(found(*decaying(CASES["server memory"], 4)), "server memory")
     assert r == pytest.approx(-1.0, abs=0.02)
     assert per == pytest.approx(-0.4 * ONE * SHARE / 170 / 24, rel=0.05)
-    assert "memory temperature" not in [each.name for each in of.against]
+    names = {each.name: each for each in of.against}
+    assert "memory temperature" not in names
+    assert (names["memory clock"].n, names["memory clock"].r, names["memory clock"].line) == (6, None, None)
 
 
 def test_the_figures_that_decided_it() -> None:
@@ -138,6 +141,13 @@ def test_a_server_that_was_started_again_has_not_grown() -> None:
     assert of.memory is not None
     assert (of.memory.first, of.memory.slope.per) == (2 << 30, 0)
     assert of.verdict.rule == "memory heat"
+
+
+@pytest.mark.parametrize("pauses", [False, True], ids=["plain", "soak"])
+def test_memory_that_grows_beside_a_hot_card_is_not_blamed(pauses: bool) -> None:
+    """As checkpoints fill up: in a straight line, while the rate falls by the memory's heat, and then no more."""
+    case = msgspec.structs.replace(CASES["memory heat"], memory=CASES["server memory"].memory)
+    assert {found(*decaying(case, seed, pauses)).verdict.rule for seed in SEEDS} == {"memory heat"}
 
 
 def test_a_load_that_changes_is_no_decay() -> None:

@@ -218,7 +218,8 @@ class Truth:
             self._leaked.append(b"x" * (int(options.leak * since * MIB) - sum(map(len, self._leaked))))
         if not options.slower:
             return schedule
-        factor = float(np.interp(since, *zip(*options.slower, strict=True)))
+        times, factors = np.array(options.slower).T
+        factor = float(np.interp(since, times, factors))
         # In steps of a hundredth, since the chunks of a schedule are kept.
         return msgspec.structs.replace(schedule, step=schedule.step * round(factor, 2))
 
