@@ -97,11 +97,11 @@ def picture(found: Found) -> Figure:
         clock(clocks, of, lambda state: state.memory_clock, f"{label}memory")
         logged(powers, of, lambda state: state.power, f"{label}draw")
         logged(powers, of, lambda state: state.limit, f"{label}limit")
-    for axes in (rates, shares, clocks, powers):
-        axes.set_ylim(bottom=0)
     for axes in (rates, shares, heats, clocks, powers):
         if axes.has_data():
-            axes.legend(fontsize="small")
+            axes.legend(fontsize="small", loc="best" if axes is heats else "lower left")
+            if axes is not heats:
+                axes.set_ylim(0, axes.dataLim.y1 * 1.1)
         else:
             axes.text(0.5, 0.5, "unknown", transform=axes.transAxes, ha="center", va="center")
     return figure

@@ -7,7 +7,7 @@ tells of the load. A window is a minute if nothing else is asked for.
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import fmean, median
+from statistics import fmean
 
 import msgspec
 import numpy as np
@@ -147,12 +147,10 @@ def decay(
         for number in sorted({*decodes, *(int(each.at // window) for each in rests)})
     ]
     memory = _memory(host, main.first_at, main.last_at)
+    by_number = {int(each.at // window): each.state for each in windows}
+    in_states = [(by_number[number], decodes[number]) for number in steady]
     if one is not None and one.n > 2:
-        states = [_state(logged, host, each.at, each.until) for each in rests]
-        against = _against([(state, each.decode or 0.0) for state, each in zip(states, rests, strict=True)])
-    else:
-        by_number = {int(each.at // window): each.state for each in windows}
-        against = _against([(by_number[number], decodes[number]) for number in steady])
+        in_states = [(_state(logged, host, each.at, each.until), each.decode or 0.0) for each in rests]
     evidence = Evidence(
         decode=main,
         first=first,
@@ -173,7 +171,7 @@ def decay(
         load=under,
         share=trend([Value((number + 0.5) * window, shares[number]) for number in steady if number in shares]),
         windows=windows,
-        against=against,
+        against=_against(in_states),
         memory=memory,
         evidence=evidence,
         verdict=verdict(evidence),
@@ -202,9 +200,9 @@ def _crowds(load: Iterable[RequestRow], window: float) -> dict[int, float]:
 
 def _steady(decodes: Mapping[int, float], crowds: Mapping[int, float]) -> list[int]:
     """The windows with the usual load, in their order."""
-    if not decodes:
+    usual = middle(crowds.get(number) for number in decodes)
+    if usual is None:
         return []
-    usual = median(crowds[number] for number in decodes if number in crowds)
     return [number for number in sorted(decodes) if abs(crowds.get(number, 0.0) / usual - 1) <= STEADY]
 
 
