@@ -127,6 +127,9 @@ def _why(of: Decay) -> str:
         case "client":
             late = f"its event loop came {number(last.lag_ms)} ms late at p99 at last"
             return f"the client was the bottleneck, {late}, and it took {percent(last.client_cpu)} of a core"
+        case "machine":
+            others = f"{percent(last.others)} of it with other programs"
+            return f"this machine was busy, {percent(last.busy)} of its CPU at last, {others}"
         case "power limit":
             share = (last.reasons or {}).get("sw power cap")
             return (
@@ -146,7 +149,8 @@ def _why(of: Decay) -> str:
             cause = "memory-bound heat suspected"
             return f"decode fell more than the SM clock: {cause}; {_clock(seen)}; {_memory(seen)}; {_heat(seen)}"
         case "unknown temperature":
-            return f"unknown temperature, for no card log covers it{_also(of)}"
+            why = "this machine tells none" if of.cpu else "no card log covers it"
+            return f"unknown temperature, for {why}; {_clock(seen)}{_also(of)}"
     return f"no cause seen in the logs; {_clock(seen)}; {_heat(seen)}{_also(of)}"
 
 

@@ -9,8 +9,8 @@ import msgspec
 from .trend import Trend
 
 Named = Literal[
-    "too few to tell", "no decay", "client", "power limit", "throttled", "clock", "server memory", "memory heat",
-    "unknown temperature", "no cause seen",
+    "too few to tell", "no decay", "client", "machine", "power limit", "throttled", "clock", "server memory",
+    "memory heat", "unknown temperature", "no cause seen",
 ]  # fmt: skip
 
 FELL = 0.05
@@ -32,6 +32,9 @@ LAG_MS = 25.0
 """A loop this late blurs gaps that a listener could tell apart."""
 CLIENT_CPU = 0.9
 """Of a core: loadsim has one, and what it cannot do in time is measured late."""
+BUSY, OTHERS = 0.9, 0.25
+"""Parts of this machine's CPU: busy in all, and with what is neither loadsim nor the server that it started. A server
+that computes here then waits for its turn."""
 GREW, GREW_BYTES = 0.1, 64 << 20
 """Memory that grew by less, in part or in bytes, is what any server's buffers do."""
 STILL = 0.4
@@ -43,7 +46,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """What the logs say of a stretch, in medians over the samples in which the card was at work; None: not told.
 
     Degrees Celsius, MHz, watts; `reasons`: clock event reasons by the share of samples that had them. `rss`: bytes of
-    the server; `lag_ms`, `client_cpu`: how late loadsim's loop came (p99), and how much of a core it took.
+    the server; `lag_ms`, `client_cpu`: how late loadsim's loop came (p99), and how much of a core it took. `busy`,
+    `others`: parts of this machine's CPU, 0 to 1, in use, and in use by neither loadsim nor the server.
     """
 
     samples: int = 0
@@ -57,6 +61,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     rss: float | None = None
     lag_ms: float | None = None
     client_cpu: float | None = None
+    busy: float | None = None
+    others: float | None = None
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +143,10 @@ def _client(seen: Evidence) -> bool:
     return slow and (seen.own is None or 1 - seen.own < -seen.decode.change / 2)
 
 
+def _machine(seen: Evidence) -> bool:
+    return seen.cpu and (seen.last.busy or 0.0) >= BUSY and (seen.last.others or 0.0) >= OTHERS
+
+
 def _power(seen: Evidence) -> bool:
     """The clock fell in proportion, or is not told, while the power cap was in force and the draw at the limit."""
     last = seen.last
@@ -175,6 +185,7 @@ RULES: tuple[tuple[Named, Callable[[Evidence], bool]], ...] = (
     ("too few to tell", _untold),
     ("no decay", _steady),
     ("client", _client),
+    ("machine", _machine),
     ("power limit", _power),
     ("throttled", lambda seen: bool(seen.reasons)),
     ("clock", _clock),
@@ -184,5 +195,5 @@ RULES: tuple[tuple[Named, Callable[[Evidence], bool]], ...] = (
     ("no cause seen", lambda seen: True),
 )
 """Causes that are measured before those that are suspected, and each before what it would be mistaken for: a client
-that is late sees every rate fall; a power cap and a throttled card lower the clock; and memory that grows does not stop
-the card from being warm."""
+that is late sees every rate fall, and so does a machine that others use; a power cap and a throttled card lower the
+clock; and memory that grows does not stop the card from being warm."""

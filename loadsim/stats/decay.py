@@ -256,7 +256,16 @@ def _state(
         rss=middle(each.server_rss_bytes for each in beside),
         lag_ms=middle(each.lag_p99_ms for each in beside),
         client_cpu=middle(each.own_cpu for each in beside),
+        busy=middle(each.cpu for each in beside),
+        others=middle(map(_others, beside)),
     )
+
+
+def _others(of: HostSample) -> float | None:
+    """The part of this machine that neither loadsim nor the server takes."""
+    if of.cpu is None or not of.cores:
+        return None
+    return of.cpu - ((of.own_cpu or 0.0) + (of.server_cpu or 0.0)) / len(of.cores)
 
 
 def _at_work(card: Sequence[CardSample], start: float, end: float) -> list[CardSample]:

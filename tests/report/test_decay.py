@@ -65,7 +65,10 @@ def test_without_a_card_log_the_temperature_is_unknown() -> None:
     assert "in 24.2 min; unknown temperature." in words(dark)
     assert "core, C" not in printed(dark)
     dark = msgspec.structs.replace(long("memory heat"), card=[])
-    assert "unknown temperature, for no card log covers it; server memory 4.00 GiB to 4.00 GiB." in words(dark)
+    assert (
+        "unknown temperature, for no card log covers it; the SM clock is not known; server memory 4.00 GiB to"
+        in words(dark)
+    )
 
 
 def test_a_load_that_falls_while_one_caller_does_not() -> None:
@@ -106,6 +109,19 @@ def test_the_embedded_server_has_a_cpu() -> None:
     said = printed(msgspec.structs.replace(hot, card=[], host=host))
     assert "CPU clock, MHz" in said
     assert "the clock explains it; the CPU's clock fell by 36" in " ".join(said.split())
+
+
+def test_a_machine_that_others_use() -> None:
+    run = long("memory heat", embedded=True)
+    busy = [
+        msgspec.structs.replace(each, cpu=0.98, cores=(1.0, 0.96), server_cpu=0.6, own_cpu=0.2, cpu_mhz=2600.0)
+        for each in run.host
+    ]
+    said = words(msgspec.structs.replace(run, card=[], host=busy))
+    assert "this machine was busy, 98.0 % of its CPU at last, 58.0 % of it with other programs" in said
+    free = [msgspec.structs.replace(each, server_cpu=1.0, own_cpu=0.5) for each in busy]
+    said = words(msgspec.structs.replace(run, card=[], host=free))
+    assert "unknown temperature, for this machine tells none; the CPU's clock stayed at 2,600 MHz; server" in said
 
 
 def test_points_of_one_server_are_looked_at_together_and_others_apart() -> None:

@@ -91,6 +91,15 @@ def test_a_client_that_was_late(busy: dict[str, float]) -> None:
     assert rule(last={"lag_ms": 24.0, "client_cpu": 0.85}) == "memory heat"
 
 
+def test_a_machine_that_others_use() -> None:
+    busy = {"busy": 0.95, "others": 0.3}
+    assert rule(last=busy, cpu=True) == "machine"
+    assert rule(last=busy) == "memory heat"  # the server computes on a card
+    assert rule(last={"busy": 0.85, "others": 0.3}, cpu=True) == "no cause seen"
+    assert rule(last={"busy": 1.0, "others": 0.2}, cpu=True) == "no cause seen"
+    assert rule(-0.01, last=busy, cpu=True) == "no decay"
+
+
 def test_memory_that_grew_and_still_does() -> None:
     grown = {"grew": 0.5, "grown_bytes": 2 << 30, "still_grew": 0.9}
     flat = {"clock": 1.0}
