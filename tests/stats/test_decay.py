@@ -168,6 +168,18 @@ def test_a_load_that_changes_is_no_decay() -> None:
     assert crowds[1] == pytest.approx((1 + 4 + 9 + 9 + 4 + 1) / (1 + 2 + 3 + 3 + 2 + 1), rel=0.01)
 
 
+def test_a_card_that_rested_before_one_caller_was_alone_has_no_share() -> None:
+    def load(start: int) -> list[RequestRow]:
+        return [reply(t, *(0.1 + i / 40 for i in range(9))) for t in range(start, start + 300, 5)]
+
+    def rest(start: float, call: int) -> list[RequestRow]:
+        return [alone(n, "during", 0.01, sent_s=start + n, end_s=start + n + 0.5, call=call) for n in range(4)]
+
+    of = found([*rest(0.0, 1), *load(5), *rest(306.0, 2), *load(901), *rest(896.0, 3)])
+    assert [each.at for each in of.windows if each.share is not None] == [270, 330]
+    assert next(each.share for each in of.windows if each.share) == pytest.approx(0.4)
+
+
 def test_load_points_that_differ_are_compared_by_one_caller_alone() -> None:
     rows = [
         alone(n, "before", 1 / 200, point=p, sent_s=t + n, end_s=t + n + 1.0)
