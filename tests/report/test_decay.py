@@ -79,6 +79,11 @@ def test_a_load_that_falls_while_one_caller_does_not() -> None:
     said = words(run)
     assert "No decay: one caller's decode rate rose" in said
     assert "Under load the rate fell by 48." in said
+    run = long("no decay")
+    for row in run.rows:
+        if row.row == "load" and row.sent_s is not None:
+            row.token_s = [t * (1 + 0.04 * row.sent_s / 1450) for t in row.token_s]
+    assert "Under load" not in words(run)  # by 4 %, and certain of it
 
 
 def test_what_else_may_be_said() -> None:
