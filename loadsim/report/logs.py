@@ -86,12 +86,12 @@ def _host(found: HostSummary | None, embedded: bool) -> Iterator[str]:
     if found.server_cpu is not None:
         parts.append(f"the server took {number(found.server_cpu)} cores")
     if found.rss is not None:
-        first, last = map(_size, found.rss)
+        first, last = map(size, found.rss)
         parts.append(first if first == last else f"{first} of memory at first and {last} at last")
     yield ", ".join(parts)
 
 
-def _size(size: int) -> str:
+def size(size: int) -> str:
     return f"{number(size / GIB)} GiB" if size >= GIB else f"{size / MIB:.0f} MiB"
 
 

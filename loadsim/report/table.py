@@ -13,7 +13,7 @@ from ..results.read import Run
 from ..stats.probe import probes
 from ..stats.spread import Range
 from ..stats.summary import Who
-from . import probe
+from . import decay, probe
 from .answer import answers
 from .grid import grid
 from .point import Point, points
@@ -35,6 +35,8 @@ def render(run: Run, found: list[Point] | None = None) -> RenderableType:
         parts += [Text(line) for line in remarks(point)]
         for part in (*over_time(point.course), *topics(point)):
             parts += [Text(), part]
+    for part in decay.shown(run):
+        parts += [Text(), part]
     parts.append(Text(""))
     parts += [Text(line, style="bold") for line in answers(found, run)]
     return Group(*parts)
