@@ -5,6 +5,9 @@ from typing import Literal
 
 import msgspec
 
+from ..results.read import contents
+from ..types import BadInput, Count, Natural
+from .slo import parse
 from .verdict import Figure, Verdict
 
 FILE = "plan.json"
@@ -18,11 +21,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     load. `why`: what kept it from being measured."""
 
     point: str
-    count: int
-    slots: int | None
+    count: Count
+    slots: Count | None
     load: Literal["together", "paced"] = "together"
-    repeats: int = 0
-    replies: int = 0
+    repeats: Natural = 0
+    replies: Natural = 0
     alone: float | None = None
     figures: list[Figure] = []
     verdict: Verdict
@@ -53,16 +56,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     was the tiny one. points: in the order of their measurement.
     """
 
-    callers: int
-    high: int | None
+    callers: Natural
+    high: Natural | None
     group: str
-    others: int
+    others: Natural
     targets: list[str]
     default: bool
     limit: Limit
     reason: str | None = None
     stopped: str | None = None
-    slots: int | None = None
+    slots: Count | None = None
     confirmed: str | None = None
     paced: Paced | None = None
     confidence: float
@@ -78,5 +81,17 @@ def write(found: Found, folder: Path) -> Path:
 
 
 def read(folder: Path) -> Found:
-    """The answer from a run's folder. Raises OSError and msgspec.DecodeError."""
-    return msgspec.json.decode((folder / FILE).read_bytes(), type=Found)
+    """The answer from a run's folder. Raises BadInput."""
+    file = folder / FILE
+    try:
+        found = msgspec.json.decode(contents(file), type=Found)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput(f"{folder} holds no search: it has no {FILE}; loadsim plan callers makes one") from None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"cannot read {file}: {error}") from None
+    try:
+        for text in (*found.targets, *(figure.target for point in found.points for figure in point.figures)):
+            parse(text)
+    except BadInput as error:
+        raise BadInput(f"cannot read {file}: {str(error).removeprefix('--slo ')}") from None
+    return found

@@ -182,6 +182,8 @@ def short_names(found: Sequence[Plan]) -> list[str]:
     while len(words[0]) > 1 and all(len(name) > 1 and name[-1] == words[0][-1] for name in words):
         words = [name[:-1] for name in words]
     short = ["".join(name).rstrip("-._/") for name in words]
+    if len(set(short)) < len(short):  # one file twice
+        short = [plan.model for plan in found]
     return [name if len(name) <= 24 else f"..{name[-22:]}" for name in short]
 
 
