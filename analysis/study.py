@@ -30,8 +30,8 @@ from loadsim.types import BadInput
 
 __all__ = [
     "Given", "Load", "Point", "Range", "bars", "drawing", "drawings", "given", "heading", "left_out", "loaded", "mid",
-    "ms", "nothing", "number", "percent", "points", "probed", "several", "show", "span", "spread", "spreads", "table",
-    "whole",
+    "ms", "nothing", "number", "percent", "points", "probed", "several", "show", "span", "spread", "spreads", "stacked",
+    "table", "whole",
 ]  # fmt: skip
 
 Found = TypeVar("Found", Reach, Checkpoints, Prefill, Floor, Tools)
@@ -171,9 +171,26 @@ def drawings(*named: tuple[str, str, str]) -> tuple[Figure, list[Axes]]:
     found = list(figure.subplots(1, len(named), squeeze=False)[0])
     for axes, (title, x, y) in zip(found, named, strict=True):
         axes.set(title=title, xlabel=x, ylabel=y)
-        axes.grid(visible=True, alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+        _plain_axes(axes)
     return figure, found
+
+
+def stacked(title: str, x: str, *y: str) -> tuple[Figure, list[Axes]]:
+    """A picture with axes one below the other, on one x."""
+    figure = Figure(figsize=(8, 1 + 1.8 * len(y)), layout="constrained")
+    found = list(figure.subplots(len(y), 1, sharex=True, squeeze=False)[:, 0])
+    for axes, name in zip(found, y, strict=True):
+        axes.set_ylabel(name)
+        _plain_axes(axes)
+    found[0].set_title(title)
+    found[-1].set_xlabel(x)
+    figure.align_ylabels(found)
+    return figure, found
+
+
+def _plain_axes(axes: Axes) -> None:
+    axes.grid(visible=True, alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def bars(axes: Axes, of: Sequence[tuple[float, Range]], label: str) -> None:

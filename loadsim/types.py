@@ -8,6 +8,7 @@ from msgspec import Meta
 Kind = Literal["extension", "rewind", "full_hit", "cold"]
 Outcome = Literal["ok", "cut", "superseded", "error", "empty", "timeout"]
 RowName = Literal["baseline", "load", "warm", "probe"]
+Side = Literal["before", "during", "after"]
 Heard = Literal["spoken_words", "spoken_sentences", "generated", "retranscribed"]
 Chunk = Literal["clause", "sentence", "livekit"]
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"]
@@ -22,6 +23,10 @@ class BadInput(Exception):
 
 class RunStopped(Exception):
     """A run could not go on: one line that says why. What it had recorded is kept. Exit code 1."""
+
+
+class RunAborted(RunStopped):
+    """A rule of the scenario's `abort` ended the run, with all load points that it still had."""
 
 
 class RunInterrupted(Exception):
@@ -168,7 +173,8 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
     it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply
     that the recording has no result for. `probe`: what a probe's row asked, such as `{"replaced": 516}`. `resumed`: how
-    often the run had been resumed when the row was recorded.
+    often the run had been resumed when the row was recorded. `phase`: the scenario's phase in which it was due. One
+    caller alone within a load has the `side` `during`, and as `call` the pause's number, from 1.
     """
 
     point: str
@@ -179,7 +185,8 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     turn: int
     step: int = 0
     attempt: int = 0
-    side: Literal["before", "after"] | None = None
+    side: Side | None = None
+    phase: str | None = None
     number: int | None = None
     slot: int | None = None
     served: int | None = None
@@ -219,6 +226,7 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A card as its driver names it; in run.json. `card` is its number as nvidia-smi counts them; watts and bytes.
+    `slowdown_c`: the core's degrees Celsius at which the hardware slows down.
 
     None: not told. `missing`: fields of CardSample that the card, or its driver, does not have.
     """
@@ -232,6 +240,7 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     default_limit_w: float | None = None
     pcie_generation: int | None = None
     pcie_width: int | None = None
+    slowdown_c: float | None = None
     missing: tuple[str, ...] = ()
 
 

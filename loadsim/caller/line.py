@@ -11,6 +11,7 @@ from ..scenario.model import Scenario
 from ..server.api import Server, Speakable
 from ..types import ChatRequest
 from .call import Emit
+from .floor import Floor
 from .listener import Listener
 from .speech import first_chunk
 
@@ -21,8 +22,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """What all calls of a load point have in common.
 
     `tokens`: those of recorded texts, as far as the server counts; `max_tokens`: of a reply, by its recorded text.
-    `until`: loop time from which no turn begins; `over`: once it is set, none does either. `labels`: the rows' point
-    and repeat. `spawn` runs a coroutine beside the call, `note` writes an event.
+    `floor`: when turns may begin; None: at any time; `over`: once it is set, none does. `labels`: the rows' point and
+    repeat. `spawn` runs a coroutine beside the call, `note` writes an event.
     """
 
     server: Server
@@ -33,9 +34,14 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     spawn: Callable[[Coroutine[Any, Any, None]], object]
     tokens: Mapping[str, int]
     max_tokens: Callable[[str], int]
-    until: float | None = None
+    floor: Floor | None = None
     over: asyncio.Event | None = None
     labels: dict[str, Any] = {}
+
+    @property
+    def until(self) -> float | None:
+        """Loop time from which no turn begins."""
+        return None if self.floor is None else self.floor.until
 
     def rate(self, text: str) -> float:
         """The voice's tokens/s for a reply of about this text."""

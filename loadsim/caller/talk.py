@@ -13,7 +13,7 @@ from ..scenario.retry import RETRIES
 from ..server.api import Reply, Speakable
 from ..types import ChatRequest, Kind, RequestRow, Spoke
 from . import tools
-from .call import Caller, never
+from .call import CONNECT_S, Caller, never
 from .cuts import kept
 from .history import History, Lines, lines, wording
 from .line import TOKENS_PER_WORD, Line
@@ -21,19 +21,21 @@ from .listener import Listener, heard_share, silent_at
 from .pace import Length, Manner, manner
 from .release import watch
 
+FAILED = ("error", "timeout")
 AFTER_REPLY: frozenset[Kind] = frozenset({"extension", "rewind"})
 ANY: frozenset[Kind] = frozenset()
 
-Why = Literal["ended", "failed", "hung_up", "time", "stopped"]
-"""How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over; the run was
-stopped by hand."""
+Why = Literal["ended", "failed", "hung_up", "time", "left", "stopped"]
+"""How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over; its phase
+has fewer callers; the run was stopped by hand."""
 
 
 class Call:
     """A call of `caller`'s, who says `turns` of a recording; `number` counts the caller's calls.
 
-    `salted` gives each turn's salt; `opening` is a cold caller's; `chance` each turn's random numbers; `expects`: the
-    kinds planned for the first prompt.
+    `leaves`: seconds of the load's own time from which they say no turn. `salted` gives each turn's salt; `opening` is
+    a cold caller's; `chance` each turn's random numbers; `expects`: the kinds planned for the first prompt. `asked`,
+    `failed`: requests so far, and those that got no answer; `error`: the first one's.
     """
 
     def __init__(
@@ -46,20 +48,24 @@ class Call:
         number: int = 0,
         slot: int | None,
         every: float = 0.0,
+        leaves: float | None = None,
         salted: Callable[[int], str],
         opening: str | None,
         chance: Callable[[int], random.Random],
         expects: frozenset[Kind],
     ) -> None:
-        self.rows: list[RequestRow] = []
+        self.asked = self.failed = 0
+        self.error: str | None = None
         self.ended_at = 0.0
+        self.turn = turns[0] - 1  # the last one that was begun
         self._line = line
-        self._caller = caller
-        self._recording = recording
+        self.caller = caller
+        self.recording = recording
         self._turns = turns
         self._number = number
         self._slot = slot
         self._every = every
+        self._leaves = leaves
         self._salted = salted
         self._chance = chance
         self._expects = expects
@@ -75,13 +81,13 @@ class Call:
         self._cut_tokens: int | None = None
 
     async def hold(self, start: float) -> Why:
-        """The whole call, which begins at `start` (loop time); leaves its rows, and an event of how it ended."""
+        """The whole call, which begins at `start` (loop time); leaves its counts, and an event of how it ended."""
         self._free, self._due = start, start - self._every
         why: Why = "ended"
         self._said = 0
         try:
             for number in self._turns:
-                found = await self._turn(lines(self._recording, number))
+                found = await self._turn(lines(self.recording, number))
                 if found is not None:
                     why = found
                     break
@@ -99,18 +105,25 @@ class Call:
         return self._live is None or self._live.outcome is not None
 
     def _ends(self, why: Why) -> None:
-        if why in ("time", "stopped") and not self.rows:
+        if why in ("time", "left", "stopped") and not self.asked:
             return  # it never began
         self._line.note(
             "call",
             **self._line.labels,
-            group=self._caller.group,
-            caller=self._caller.number,
+            group=self.caller.group,
+            caller=self.caller.number,
             call=self._number,
             planned=len(self._turns),
             said=self._said,
             why=why,
         )
+
+    @property
+    def said(self) -> list[dict[str, Any]]:
+        """The call so far, up to the caller's last words: what a slot is warmed with that lost it. Nothing yet: []."""
+        messages = self._history.messages
+        last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=-1)
+        return messages[: last + 1]
 
     # -- one turn
 
@@ -121,7 +134,7 @@ class Call:
             scenario.pace,
             scenario.barge_in,
             scenario.speculation,
-            self._recording,
+            self.recording,
             turn,
             self._length(turn),
             self._chance(turn.number),
@@ -132,10 +145,33 @@ class Call:
             begins = self._free
         else:
             begins = max(self._free + does.gap / scenario.pace.time_scale, now())
-        if self._line.until is not None and begins >= self._line.until:
-            return "time"
+        if why := self._over(begins):
+            return why
+        floor = self._line.floor
+        if floor is None:
+            return await self._say(turn, does, begins)
+        # What is due at once is asked for on a connection that stands by then.
+        begins = await floor.enter(begins, CONNECT_S if scenario.pace.by == "at_once" else 0.0)
+        try:
+            return self._over(begins) or await self._say(turn, does, begins)
+        finally:
+            floor.leave()
+
+    def _over(self, begins: float) -> Why | None:
+        """Why no turn begins any more at that time."""
         if self._line.over is not None and self._line.over.is_set():
             return "stopped"
+        floor = self._line.floor
+        if floor is None:
+            return None
+        if floor.until is not None and begins >= floor.until:
+            return "time"
+        return "left" if self._leaves is not None and begins >= floor.at(self._leaves) else None
+
+    async def _say(self, turn: Lines, does: Manner, begins: float) -> Why | None:
+        """The turn from `begins` on."""
+        self.turn = turn.number
+        scenario, now = self._line.scenario, asyncio.get_running_loop().time
         text = turn.words + self._salted(turn.number)
         spoke = None
         self._attempt = 0
@@ -208,7 +244,7 @@ class Call:
             row.attempt, row.outcome = self._attempt, "superseded"
 
         messages = [*self._history.messages, {"role": "user", "content": text}]
-        request = self._line.request(self._recording, messages, turn.recorded(0), self._slot, due)
+        request = self._line.request(self.recording, messages, turn.recorded(0), self._slot, due)
         await self._send(request, never, ANY, listen, finish, turn=turn.number, spoke=spoke)
         self._attempt += 1
 
@@ -252,7 +288,7 @@ class Call:
                 else:
                     row.abandoned, row.first_speech_s = listener.abandoned, None
 
-            request = self._line.request(self._recording, self._history.messages, recorded, self._slot, due)
+            request = self._line.request(self.recording, self._history.messages, recorded, self._slot, due)
             speakable = self._line.speakable(listener.chunk) if speaks else never
             expects = self._expects if not (number or self._attempt) else ANY
             leave = None if scenario.patience is None or listener.since is None else listener.since + scenario.patience
@@ -283,7 +319,7 @@ class Call:
             self._live = reply
             await listen(reply)
 
-        row, reply = await self._caller.ask(
+        row, reply = await self.caller.ask(
             line.server,
             request,
             line.emit,
@@ -298,7 +334,10 @@ class Call:
             **line.labels,
             **labels,
         )
-        self.rows.append(row)
+        self.asked += 1
+        if row.outcome in FAILED:
+            self.failed += 1
+            self.error = self.error or row.error
         closed = row.finish is None and row.outcome in ("cut", "superseded", "timeout")
         if closed and request.slot is not None and row.sent_s is not None and reply.ended.t is not None:
             again = lambda: self._live is not reply and self._live is not None and self._live.sent is not None  # noqa: E731

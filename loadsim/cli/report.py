@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from ..plan.found import read as read_found
+from ..plan.lines import SENTENCES, answer, table
 from ..report.lanes import View, lanes
 from ..results.read import read
 from .scenario import show
@@ -20,7 +22,8 @@ from .scenario import show
 def report(
     run: Path, drawn: bool, point: str | None, repeat: int | None, start: float | None, end: float | None
 ) -> None:
-    """Print the table of the run in the folder RUN, also of one that broke off or still goes on.
+    """Print the table of the run in the folder RUN, also of one that broke off or still goes on; of a run of
+    `plan callers` first what was found.
 
     Exit code 0: the run is complete and has an answer; 1: it has none; 2: bad input. A drawing is always 0.
     """
@@ -30,5 +33,13 @@ def report(
         console.print(lanes(read(run), console.width, view))
     elif view != View():
         raise click.UsageError("--point, --repeat, --from and --to choose what --lanes draws")
-    elif not show(run, console):
-        raise SystemExit(1)
+    else:
+        found = read_found(run)
+        if found is not None:
+            for text in table(found):
+                console.print(text, soft_wrap=not text.startswith(SENTENCES), markup=False)
+            for text in ["", *answer(found)]:
+                console.print(text, style="bold", markup=False)
+        answered = show(run, console)
+        if not (answered if found is None else found.stopped is None):
+            raise SystemExit(1)

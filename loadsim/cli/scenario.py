@@ -21,6 +21,7 @@ from ..engine.run import run as run_scenario
 from ..engine.serving import LOG
 from ..recording.load import load as load_recording
 from ..report.live import LiveView
+from ..report.point import points
 from ..report.table import holds, render
 from ..results.read import read
 from ..results.resume import FILES, broken_off
@@ -206,6 +207,7 @@ def _end(error: BaseException) -> tuple[Ended, str]:
 def show(folder: Path, console: Console) -> bool:
     """Print a run's table; whether it is complete and has an answer."""
     found = read(folder)
-    console.print(render(found))
+    measured = points(found)
+    console.print(render(found, measured))
     console.print(f"\nThe run lies in {folder}", soft_wrap=True)
-    return holds(found)
+    return holds(found, measured)

@@ -44,6 +44,7 @@ async def examine(url: str, scenario: Scenario, recordings: Recordings, key: str
     facts = Facts(
         callers=max(sum(group.count for group in point.callers.values()) for _, point in points(scenario)),
         pinned=all(group.slots != "server" for group in groups),
+        pauses=scenario.baseline.every is not None and scenario.baseline.slot is None,
         client=await _client(scenario, url),
     )
     server = HttpServer(url, key, allowed)

@@ -63,13 +63,15 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """All that the doctor saw. What was not asked, or not told, is None.
 
-    callers: the most that the scenario has at a time; `pinned`: their slots are asked for by number. prompt, reply:
-    tokens of its longest ones. unreached: why there is no server to ask; refused: it wants another key; misfit: why the
-    scenario cannot run on it. busy: slots that somebody used before the doctor came.
+    callers: the most that the scenario has at a time; `pinned`: their slots are asked for by number; `pauses`: they
+    pause for one caller alone. prompt, reply: tokens of its longest ones. unreached: why there is no server to ask;
+    refused: it wants another key; misfit: why the scenario cannot run on it. busy: slots that somebody used before the
+    doctor came.
     """
 
     callers: int
     pinned: bool
+    pauses: bool = False
     client: Client
     unreached: str | None = None
     refused: str | None = None
@@ -158,6 +160,10 @@ def _slots(facts: Facts, info: ServerInfo) -> Finding:
     if facts.busy:
         why = "the doctor and the load take slots from whoever is on the line, and are slowed by them"
         return Finding("warning", f"{facts.busy} of {info.slots} slots are busy", why, "wait until nobody calls")
+    if facts.pauses and info.slots == facts.callers:
+        why = "in each pause a caller's slot is taken and warmed again, and the next prompt holds their last reply too"
+        what = f"{info.slots} slots for {callers}, and none for one caller alone (baseline.every)"
+        return Finding("warning", what, why, f"-np {facts.callers + 1}, with -c for all of them")
     return Finding("ok", f"{info.slots} slots for {callers}")
 
 

@@ -40,7 +40,8 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One load point, checked. `scripts`: by group; its callers take them in turn. `tokens`: those of recorded texts;
-    `alone`: the turn that one caller says alone, of `first`'s recording, `alone_expects` the kinds planned for it."""
+    `alone`: the turn that one caller says alone, of `first`'s recording, `alone_expects` the kinds planned for it, and
+    `slot_alone` the slot for it; `shared`: the caller whose slot that is, None: it is nobody's."""
 
     point: str
     scenario: Scenario
@@ -49,6 +50,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     tokens: dict[str, int]
     alone: int
     alone_expects: frozenset[Kind]
+    slot_alone: int | None = None
+    shared: tuple[str, int] | None = None
 
     def script(self, group: str, number: int) -> Script:
         """What caller `number` of a group says."""
@@ -104,6 +107,7 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
         name: [(recordings[call], _said(name, group, recordings[call], scenario)) for call in calls(group, scenario)]
         for name, group in scenario.callers.items()
     }
+    slot = slot_alone(scenario, where, info.slots)
     said_as = wording(scenario.barge_in.heard)
     scripts = {
         name: tuple([await _script(server, call, scenario.callers[name], script, said_as) for call, script in found])
@@ -125,6 +129,8 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
         tokens=counted,
         alone=alone,
         alone_expects=first.expects if scenario.callers[group].cache == "warm" else AFTER_REPLY,
+        slot_alone=slot,
+        shared=next(((name, row.index(slot)) for name, row in where.items() if slot is not None and slot in row), None),
     )
     for name, found in said.items():
         for script, (_, requests) in zip(scripts[name], found, strict=True):
@@ -156,6 +162,18 @@ def named(point: Scenario) -> list[str]:
 def names(scenario: Scenario) -> list[str]:
     """The recordings of all groups, or probes, at all load points, each once."""
     return list(dict.fromkeys(name for _, point in points(scenario) for name in named(point)))
+
+
+def slot_alone(scenario: Scenario, where: Places, slots: int | None) -> int | None:
+    """The slot of one caller alone: the one that is wished; within a load one that nobody has, if there is one; else
+    the first caller's."""
+    if scenario.baseline.slot is not None:
+        return scenario.baseline.slot
+    taken = {slot for row in where.values() for slot in row}
+    spare = [slot for slot in range(slots or 0) if slot not in taken]
+    if scenario.baseline.every is not None and spare:
+        return spare[-1]
+    return next(slot for row in where.values() for slot in row)
 
 
 def _alone(scenario: Scenario) -> str:

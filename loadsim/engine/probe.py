@@ -12,7 +12,7 @@ from ..recording.model import Recording
 from ..scenario.model import Probe, Scenario
 from ..server.api import Server
 from ..types import BadInput, ServerInfo
-from .point import Bench
+from .bench import Bench
 from .preflight import Recordings
 from .probes import checkpoints, floor, prefill, reach, tools
 from .probes.prober import Prober

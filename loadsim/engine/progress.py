@@ -11,7 +11,8 @@ class Progress(msgspec.Struct, kw_only=True):
     """What the engine is at. `done` and `total` count the rows of the repeats; `tokens` those of ended replies.
 
     `load_ends`: loop time at which the load under way is over, where its pace tells; `loads_left_s`: seconds of the
-    loads after it. None where callers go as fast as the server.
+    loads after it. None where callers go as fast as the server. `ends`: loop time at which all will be over, where who
+    drives the points has reckoned it.
     """
 
     phase: str = "asking the server"
@@ -25,6 +26,7 @@ class Progress(msgspec.Struct, kw_only=True):
     measuring_since: float | None = None
     load_ends: float | None = None
     loads_left_s: float | None = None
+    ends: float | None = None
     live: Iterable[Reply] = ()
 
     def callers(self) -> tuple[int, int]:
@@ -38,8 +40,10 @@ class Progress(msgspec.Struct, kw_only=True):
 
     def left(self, now: float) -> float | None:
         """Seconds to go, by the callers' pace or the server's so far; None while nothing is known."""
+        if self.ends is not None:
+            return max(self.ends - now, 0.0)
         if self.loads_left_s is not None:
             return None if self.load_ends is None else max(self.load_ends - now, 0.0) + self.loads_left_s
-        if self.measuring_since is None or not self.done:
+        if self.measuring_since is None or not self.done or self.total <= 0:
             return None
         return (now - self.measuring_since) / self.done * (self.total - self.done)

@@ -8,14 +8,12 @@ from ..results.write import Recorder
 from ..scenario.load import dump
 from ..scenario.model import Scenario
 from ..scenario.sweep import Points, in_order, points, values
-from ..telemetry.lag import Lag
-from ..telemetry.logs import logs
-from ..types import BadInput, RunStopped, Unwritable
+from ..types import BadInput, RunAborted, RunStopped, Unwritable
 from .ending import Ending
 from .preflight import Recordings
 from .progress import Progress
-from .serving import Served, settings, started_by_us
-from .stay import Means, expect, staying
+from .serving import settings, started_by_us
+from .stay import expect, measuring, staying
 
 SAID = 3  # failed points that are told with their reasons
 
@@ -42,17 +40,6 @@ async def run(
     failed: dict[str, str] = {}
     alone, begun, ours = len(everyone) == 1, False, started_by_us(scenario)
     progress.repeats = scenario.repeat
-    lag = Lag()
-    lag.start()
-    means = Means(
-        recordings=recordings,
-        recorder=recorder,
-        progress=progress,
-        origin=origin,
-        key=key,
-        lag=lag,
-        ending=ending or Ending(),
-    )
 
     def fail(labels: Sequence[str], error: BadInput | RunStopped, why: str) -> None:
         """Note that points failed; where there is nothing to go on with, the run ends here."""
@@ -62,47 +49,35 @@ async def run(
             failed[label] = why
             recorder.event("failed", point=label, why=why)
 
-    try:
-        async with logs(scenario.telemetry, scenario.server, recorder) as kept:
-            while left:
-                here = _here(left)
-                async with contextlib.AsyncExitStack() as stack:
+    async with measuring(scenario, recordings, recorder, progress, origin, key, ending) as means:
+        while left:
+            here = _here(left)
+            async with contextlib.AsyncExitStack() as stack:
+                try:
+                    stay = await stack.enter_async_context(staying(here[0][1], means))
+                    measured = await stay.prepare(here)
+                except Unwritable:
+                    raise
+                except (BadInput, RunStopped) as error:
+                    left = left[len(here) :]
+                    fail([label for label, _ in here], error, str(error))
+                    continue
+                while measured:
+                    begun = True
+                    expect(progress, measured, len(left) - len(measured))
+                    point, _ = measured.pop(0), left.pop(0)
                     try:
-                        stay = await stack.enter_async_context(staying(here[0][1], means))
-                        measured = await stay.prepare(here)
-                    except Unwritable:
-                        raise
-                    except (BadInput, RunStopped) as error:
-                        left = left[len(here) :]
-                        fail([label for label, _ in here], error, str(error))
-                        continue
-                    served = stay.served
-
-                    def serves(served: Served = served) -> None:
-                        group = None if served.process is None else served.process.pid
-                        kept.serves(served.server, group, guarded=served.command is not None)
-
-                    serves()
-                    served.again = serves
-                    stack.push_async_callback(kept.left)
-                    while measured:
-                        begun = True
-                        expect(progress, measured, len(left) - len(measured))
-                        point, _ = measured.pop(0), left.pop(0)
-                        try:
-                            for number in range(1, scenario.repeat + 1):
-                                await point.repeat(number)
-                        except Unwritable:
-                            raise  # no other point would leave anything either
-                        except RunStopped as stopped:
-                            why, gone = await stay.why(stopped)
-                            fail([point.name], stopped, why)
-                            if gone:
-                                break  # the rest of the stay gets a new server
-                        else:
-                            recorder.end_point(point.name)
-    finally:
-        lag.stop()
+                        for number in range(1, scenario.repeat + 1):
+                            await point.repeat(number)
+                    except (RunAborted, Unwritable):
+                        raise  # no other point is wanted, or would leave anything
+                    except RunStopped as stopped:
+                        why, gone = await stay.why(stopped)
+                        fail([point.name], stopped, why)
+                        if gone:
+                            break  # the rest of the stay gets a new server
+                    else:
+                        recorder.end_point(point.name)
     if failed:
         raise RunStopped(_told_failed(failed, len(everyone)))
 

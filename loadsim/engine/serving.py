@@ -49,6 +49,11 @@ class Served(msgspec.Struct, kw_only=True):
     again: Callable[[], None] = lambda: None
 
     @property
+    def group(self) -> int | None:
+        """The process group of one that we started."""
+        return None if self.process is None else self.process.pid
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What run.json tells of it."""
         told = {name: value for name, value in msgspec.structs.asdict(self.info).items() if name != "template"}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import field
 
 from ..recording.fit import fit
 from ..recording.messages import prompt_messages
@@ -19,9 +18,11 @@ from ..scenario.model import Scenario
 from ..scenario.sweep import Points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
+from ..telemetry.logs import Logs, logs
 from ..types import BadInput, RequestRow, RunStopped
+from .bench import Bench
 from .ending import Ending
-from .point import Bench, Point
+from .point import Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
 from .probe import ProbePlan, Probing, prepare
 from .progress import Progress
@@ -32,8 +33,8 @@ Serve = Callable[[Scenario, Path, Progress, str | None], contextlib.AbstractAsyn
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What load points are measured with, whichever server they are on. `recordings`: by the names that scenarios give
-    them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `ending`: the wish to end;
-    `serve`: starts a server."""
+    them; `origin`: loop time at 0 on the run's clock; `key`: the server's API key; `lag` and `logs` go on from point to
+    point and from server to server; `ending`: the wish to end; `serve`: starts a server."""
 
     recordings: Recordings
     recorder: Recorder
@@ -41,7 +42,8 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     origin: float
     key: str | None
     lag: Lag
-    ending: Ending = field(default_factory=Ending)
+    logs: Logs
+    ending: Ending
     serve: Serve = serving
 
 
@@ -74,7 +76,7 @@ class Stay:
         recorder.describe(recordings=told, server=self.served.facts)
         for plan in plans:
             groups = {name: [_told(script) for script in scripts] for name, scripts in plan.scripts.items()}
-            own = {} if sets is None else {"sets": sets[plan.point]}
+            own = _one_caller(plan) | ({} if sets is None else {"sets": sets[plan.point]})
             recorder.describe_point(plan.point, slots=plan.slots, groups=groups, **own)
         labels = [label for label, _ in points]
         recorder.event("stay" if self._told else "server", points=labels, **self.served.event(self._means.origin))
@@ -123,16 +125,56 @@ class Stay:
             emit=emit,
             note=means.recorder.event,
             lag=means.lag,
+            window=means.recorder.end_window,
+            cards=means.logs.latest.values,
             ending=means.ending,
             served=self.served,
         )
 
 
 @contextlib.asynccontextmanager
+async def measuring(
+    scenario: Scenario,
+    recordings: Recordings,
+    recorder: Recorder,
+    progress: Progress,
+    origin: float,
+    key: str | None,
+    ending: Ending | None = None,
+    serve: Serve = serving,
+) -> AsyncIterator[Means]:
+    """What the run's load points are measured with, its logs beside them, while the block runs."""
+    lag = Lag()
+    lag.start()
+    try:
+        async with logs(scenario.telemetry, scenario.server, recorder) as kept:
+            yield Means(
+                recordings=recordings,
+                recorder=recorder,
+                progress=progress,
+                origin=origin,
+                key=key,
+                lag=lag,
+                logs=kept,
+                ending=ending or Ending(),
+                serve=serve,
+            )
+    finally:
+        lag.stop()
+
+
+@contextlib.asynccontextmanager
 async def staying(scenario: Scenario, means: Means) -> AsyncIterator[Stay]:
-    """The scenario's server, for points that want it so. Raises BadInput and RunStopped where there is none."""
+    """The scenario's server, for points that want it so, and in the logs while they are measured. Raises BadInput and
+    RunStopped where there is none."""
     async with means.serve(scenario, means.recorder.path, means.progress, means.key) as served:
-        yield Stay(served, means)
+        guarded = served.command is not None
+        means.logs.serves(served.server, served.group, guarded)
+        served.again = lambda: means.logs.moved(served.group, guarded)  # it is another process now
+        try:
+            yield Stay(served, means)
+        finally:
+            await means.logs.left()
 
 
 def expect(progress: Progress, planned: Sequence[Point | Probing], unplanned: int = 0) -> None:
@@ -142,6 +184,13 @@ def expect(progress: Progress, planned: Sequence[Point | Probing], unplanned: in
     loads = [point.load_seconds() for point in planned]
     known = [seconds for seconds in loads if seconds is not None]
     progress.loads_left_s = sum(known) * share if len(known) == len(loads) else None
+
+
+def _one_caller(plan: Plan | ProbePlan) -> dict[str, Any]:
+    """Which slot one caller has who is measured within a load, and whose it is else."""
+    if isinstance(plan, ProbePlan) or plan.scenario.baseline.every is None:
+        return {}
+    return {"alone": plan.slot_alone, "shared": plan.shared}
 
 
 def _told(script: Script) -> dict[str, Any]:

@@ -1,18 +1,19 @@
 """What a search found, as data: `plan.json` in the run's folder."""
 
+import contextlib
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from ..results.read import contents
-from ..types import BadInput, Count, Natural
+from ..types import BadInput, Count, Natural, Unwritable
 from .slo import parse
 from .verdict import Figure, Verdict
 
 FILE = "plan.json"
 
-Limit = Literal["target", "server", "slots", "most", "errors", "heat", "client", "broken"]
+Limit = Literal["target", "server", "slots", "most", "errors", "heat", "client", "broken", "interrupted"]
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +51,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     limit: what ended the search above: a `target` that is missed, a `server` that does not start with more slots, the
     `slots` of a server that is not ours, the `most` that was asked for; or what broke it off: `errors`, `heat`, a slow
-    `client`, a load that was `broken`; the last four are told in `stopped`, and what is above is then not known.
+    `client`, a load that was `broken`, or a search that was `interrupted`, or is not over; the last five are told in
+    `stopped`, and what is above is then not known.
     reason: why one more than `high` fails. `confirmed`: the point at which `callers` held on a server with so many
     slots, None where that was not measured or did not hold. confidence: of the figures' intervals. embedded: the server
     was the tiny one. points: in the order of their measurement.
@@ -73,25 +75,30 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     points: list[Measured] = []
 
 
-def write(found: Found, folder: Path) -> Path:
-    """Put the answer into the run's folder."""
-    path = folder / FILE
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    return path
-
-
-def read(folder: Path) -> Found:
-    """The answer from a run's folder. Raises BadInput."""
-    file = folder / FILE
+def write(found: Found, folder: Path) -> None:
+    """Put the answer into the run's folder, in one step in place of an older one. Raises Unwritable."""
+    new, path = folder / f"{FILE}.new", folder / FILE
     try:
-        found = msgspec.json.decode(contents(file), type=Found)
+        new.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        new.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise Unwritable(f"cannot write {path}: {error.strerror}") from error
+
+
+def read(folder: Path) -> Found | None:
+    """The answer from a run's folder; None: it holds no search. Raises BadInput where it cannot be read."""
+    path = folder / FILE
+    try:
+        found = msgspec.json.decode(contents(path), type=Found)
     except (FileNotFoundError, NotADirectoryError):
-        raise BadInput(f"{folder} holds no search: it has no {FILE}; loadsim plan callers makes one") from None
+        return None
     except msgspec.DecodeError as error:
-        raise BadInput(f"cannot read {file}: {error}") from None
+        raise BadInput(f"cannot read {path}: {error}") from error
     try:
         for text in (*found.targets, *(figure.target for point in found.points for figure in point.figures)):
             parse(text)
     except BadInput as error:
-        raise BadInput(f"cannot read {file}: {str(error).removeprefix('--slo ')}") from None
+        raise BadInput(f"cannot read {path}: {str(error).removeprefix('--slo ')}") from error
     return found

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from ..report.words import listed, percent, several
+from .ahead import Ahead
 from .found import Found, Measured, Paced
 from .slo import Target, parse
 from .verdict import Figure, Verdict
 
 GAP = 2
+SENTENCES = ("The ", "Now ")  # how lines begin that are no rows of the table, and may be wrapped
 SIGNS: dict[Verdict, str] = {"meets": "holds", "misses": "fails", "unclear": "unclear"}
 MARKS: dict[Verdict, str] = {"meets": " ", "misses": "!", "unclear": "?"}
 
@@ -36,6 +38,14 @@ def line(point: Measured, targets: Sequence[Target]) -> str:
     return f"{_row([named, f'{n:>9}'], cells, targets)}  {sign}{also}"
 
 
+def ahead(found: Ahead) -> str:
+    """What is left to be measured, once a number fails."""
+    left = several(found.points, "load point") if found.points else ""
+    parts = [left, "the confirmation"] if found.confirmation else [left]
+    between = f"{found.low} to {found.high}" if found.high > found.low else f"{found.low}"
+    return f"        ({between}: {listed([part for part in parts if part])} left, about {duration(found.seconds)})"
+
+
 def before_paced(paced: Paced) -> str:
     """How long the confirmation with the pace of people takes."""
     return (
@@ -44,12 +54,23 @@ def before_paced(paced: Paced) -> str:
     )
 
 
+def table(found: Found) -> Iterator[str]:
+    """What was searched, and the load points, as they were told; the answer comes after them."""
+    targets = [parse(text) for text in found.targets]
+    yield from heading(found.group, targets, found.default)
+    for point in found.points:
+        if point.load == "paced" and found.paced is not None:
+            yield from ("", before_paced(found.paced), "")
+        yield line(point, targets)
+
+
 def answer(found: Found) -> Iterator[str]:
     """The answer, a sentence or two; then how far it may be trusted."""
     if said := f"{_callers(found)} {_why(found)}".strip():
         yield said
     if found.stopped:
-        yield f"The search stopped: {found.stopped}.{_open(found)}"
+        how = f"was {found.stopped}" if found.limit == "interrupted" else f"stopped: {found.stopped}"
+        yield f"The search {how}.{_open(found)}"
     if found.callers and not found.stopped:
         yield from _sure(found)
     if found.paced is not None and found.paced.measured is not None:

@@ -14,6 +14,7 @@ from ..types import BadInput
 
 START = "1 min"  # paced calls begin spread over this
 START_S = 60.0
+LEAST_ALONE = 2
 
 Sets = dict[str, Any]
 """Dotted keys of a scenario and their values, as plain data."""
@@ -46,8 +47,12 @@ def others(scenario: Scenario, group: str) -> int:
     return sum(each.count for name, each in scenario.callers.items() if name != group)
 
 
-def at_once(scenario: Scenario, group: str, repeats: int) -> Scenario:
-    """The scenario with the group's callers all talking at once, measured `repeats` times at the most."""
+def at_once(scenario: Scenario, group: str, repeats: int, share: bool = True) -> Scenario:
+    """The scenario with the group's callers all talking at once, measured `repeats` times at the most.
+
+    Without a `share` to be told, one caller's replies only show whether the card is as it was: one of each side does,
+    and the one before it that is dropped.
+    """
     sets: Sets = {"repeat": repeats, f"callers.{group}.start": "together", f"callers.{group}.every": "0 s"}
     if scenario.pace.by == "speech":
         # A paced group's call lasts minutes; at once it is the message that all say at one time.
@@ -57,6 +62,8 @@ def at_once(scenario: Scenario, group: str, repeats: int) -> Scenario:
         sets |= {f"callers.{group}.again": False}
         if not any(each.again for name, each in scenario.callers.items() if name != group):
             sets |= {"duration": None}
+    if not share:
+        sets |= {"baseline.replies": min(scenario.baseline.replies, LEAST_ALONE)}
     # The file's own number need not fit its server: it is the search that chooses it.
     return put(scenario, sets | {f"callers.{group}.count": 1})
 

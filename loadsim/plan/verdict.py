@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from statistics import fmean, stdev
 from typing import Literal
 
 import msgspec
+from scipy.special import stdtrit
 
 from ..stats.interval import Interval, clean_trials, of_mean, of_share
-from ..types import RequestRow
+from ..types import RequestRow, RunStopped
 from .slo import Sample, Target, hits, replies, sample, statistic
 
 Verdict = Literal["meets", "misses", "unclear"]
@@ -22,7 +24,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A target's figure at a load point, in the target's base unit: seconds, tokens/s, times the voice, or a ratio.
 
     `low`, `high`: the interval over repeats, None where one is not enough for it. `hits` of `of` replies were bad,
-    where such are counted; `shown`: they are rarer than that at 95 %.
+    where such are counted; `shown`: they are rarer than that at 95 %. `near`: unclear, and hardly ever clear after all
+    the repeats.
     """
 
     target: str
@@ -33,6 +36,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     hits: int | None = None
     of: int | None = None
     shown: float | None = None
+    near: bool = False
 
 
 def confidence(repeats: int) -> float:
@@ -52,14 +56,17 @@ def judge(target: Target, samples: Sequence[Sample], repeats: int) -> Figure:
     repeats are few: the wider one of both intervals stands. None at all that was bad is taken for met; how rare they
     are is then only told (`shown`), since 1 % would need 300 replies.
     """
-    found = of_mean([sample.value for sample in samples], confidence(repeats))
+    values = [sample.value for sample in samples]
+    found = of_mean(values, confidence(repeats))
     if not target.counted:
+        verdict = _verdict(target, found) if len(samples) >= LEAST else "unclear"
         return Figure(
             target=target.text,
             value=found.mid,
             low=_finite(found.low),
             high=_finite(found.high),
-            verdict=_verdict(target, found) if len(samples) >= LEAST else "unclear",
+            verdict=verdict,
+            near=verdict == "unclear" and _near(target, values, repeats),
         )
     bad, of = sum(sample.hits for sample in samples), sum(sample.of for sample in samples)
     pooled = of_share(bad, of, confidence(repeats))
@@ -75,6 +82,25 @@ def judge(target: Target, samples: Sequence[Sample], repeats: int) -> Figure:
         of=of,
         shown=of_share(bad, of, ONE_LOOK).high,
     )
+
+
+def figure(target: Target, rows: Sequence[RequestRow], voice: float, repeats: int | None) -> Figure:
+    """A target's figure at a load point so far, of so many `repeats` at the most; None: over the replies of one long
+    load. `rows`: load rows of one group and one-caller rows. Raises RunStopped where it cannot be told."""
+    loads = [row for row in rows if row.row == "load"]
+    alone = [row for row in rows if row.row == "baseline"]
+    if repeats is None:
+        found = judge_replies(target, loads, alone, voice)
+    else:
+        samples = [
+            sample(target, [r for r in loads if r.repeat == n], [r for r in alone if r.repeat == n], voice)
+            for n in sorted({row.repeat for row in loads})
+        ]
+        told = [each for each in samples if each is not None]
+        found = judge(target, told, repeats) if len(told) == len(samples) else None
+    if found is None:
+        raise RunStopped(f"{target.title} cannot be told: no reply has what it takes")
+    return found
 
 
 def judge_replies(
@@ -120,6 +146,19 @@ def overall(figures: Sequence[Figure]) -> Verdict:
     if "misses" in found:
         return "misses"
     return "unclear" if "unclear" in found else "meets"
+
+
+def _near(target: Target, values: Sequence[float], repeats: int) -> bool:
+    """Whether more repeats are hopeless: the mean is nearer to its limit than half of what all of them can tell apart.
+
+    By the values' own spread. Of means that stand so after half of the repeats one in 15 is clear after all of them;
+    who stops there never takes a wrong verdict for it, but only leaves one that is unclear.
+    """
+    if len(values) < 2:
+        return False
+    mid = fmean(values)
+    all_of_them = float(stdtrit(repeats - 1, 0.5 + confidence(repeats) / 2)) * stdev(values) / math.sqrt(repeats)
+    return abs(mid - target.limit) < all_of_them / 2
 
 
 def _any(target: Target) -> int:

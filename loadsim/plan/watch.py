@@ -3,17 +3,18 @@
 from statistics import median
 
 from ..report.answer import client_limits
-from ..report.words import ms, number, percent
+from ..report.words import ms, percent
 from ..scenario.model import Scenario
+from ..stats.cards import CardSummary, cards, within
 from ..stats.client import client
 from ..stats.headline import in_headline
 from ..stats.spread import middle
 from ..stats.summary import TOO_MANY_ERRORS, PointSummary, summarize
 from ..stats.tokens import decode_rate
 from .found import Limit
+from .heat import Around, hottest, slower, too_hot
 from .kept import Kept
 
-HEAT = 0.3  # one caller's rate may fall by so much against the first load point's
 SPREAD_S = 0.1  # a burst that takes longer to leave is none
 VOICE = 4.5
 
@@ -26,7 +27,7 @@ class Watch:
         self._recorder = recorder
         self._group = group
         self._errors_sought = errors_sought
-        self._first: float | None = None
+        self._first: Around | None = None
 
     def broken(self, point: str) -> tuple[Limit, str] | None:
         """That a point's figures stand for nothing, with the reason; None: they stand."""
@@ -36,6 +37,8 @@ class Watch:
         if not summary.holds:
             who = ", ".join(f"{who.rows} of {who.planned_rows} {who.name}" for who in summary.load)
             return "broken", f"at {point} too few replies were of the kind that was planned ({who})"
+        if (hot := too_hot(self._cards(point), self._recorder.cards)) is not None:
+            return "heat", f"heat at {point}: {hot}; figures no longer compare"
         return None
 
     def changed(self, point: str) -> tuple[Limit, str] | None:
@@ -47,7 +50,9 @@ class Watch:
             slow = f"its requests left over {ms(spread)} ms, where all are due at once"
         if slow is not None:
             return "client", f"the client is too slow at {point}: {slow}"
-        return self._heat(point)
+        around = self._around(point)
+        self._first = self._first or around
+        return slower(self._first, around)
 
     def alone(self, point: str) -> float | None:
         """Tokens/s of one caller around a point's loads."""
@@ -63,22 +68,16 @@ class Watch:
         said = next((error for who in summary.load for error in who.errors), "")
         return f"at {point} {percent(summary.error_rate)} of the load's {what} failed{': ' if said else ''}{said}"
 
-    def _heat(self, point: str) -> tuple[Limit, str] | None:
-        """By one caller's rate in the point's best repeat: a hot card is slow in all of them."""
+    def _around(self, point: str) -> Around:
         rates: dict[int, list[float]] = {}
         for row in self._recorder.measured[point]:
             if row.row == "baseline" and in_headline(row) and (rate := decode_rate(row.token_s)) is not None:
                 rates.setdefault(row.repeat, []).append(rate)
-        if not rates:
-            return None
-        if self._first is None:
-            self._first = self.alone(point)
-        assert self._first is not None
-        now = max(map(median, rates.values()))
-        fell = 1 - now / self._first
-        if fell <= HEAT:
-            return None
-        return "heat", (
-            f"heat suspected: around {point} one caller decodes {number(now)} tokens/s at best, {percent(fell)} less "
-            f"than around the first load point ({number(self._first)}), and figures no longer compare"
-        )
+        return Around(point=point, rates=[median(found) for found in rates.values()], core=hottest(self._cards(point)))
+
+    def _cards(self, point: str) -> list[CardSummary]:
+        """The cards while a point was measured."""
+        rows = self._recorder.measured[point]
+        starts = [row.sent_s for row in rows if row.sent_s is not None]
+        ends = [row.end_s for row in rows if row.end_s is not None]
+        return cards(within(self._recorder.samples, min(starts, default=0.0), max(ends, default=0.0)))

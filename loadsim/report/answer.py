@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ..results.read import Run
+from ..stats.cause import CLIENT_CPU, LAG_MS
 from ..stats.client import Client
 from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
@@ -10,8 +11,6 @@ from .point import Point
 from .words import ms, number, percent, several, whole
 
 MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
-LAG_MS = 25.0  # a loop this late blurs gaps that a listener could tell apart
-BUSY = 0.9
 
 
 def answers(points: list[Point], run: Run) -> Iterator[str]:
@@ -42,9 +41,9 @@ def client_limits(client: Client) -> str | None:
     """Why the client's own delays spoil a point's figures; None where they do not."""
     lag, worst, cpu = client.lag_p99_ms or 0.0, client.worst_lag_ms or 0.0, client.cpu_share or 0.0
     if lag > LAG_MS:
-        also = f", {number(worst)} in the worst repeat" if worst > lag else ""
+        also = f", {number(worst)} in the worst {client.each}" if worst > lag else ""
         return f"its event loop came {number(lag)} ms late at p99{also}"
-    return f"it took {percent(cpu)} of a core" if cpu > BUSY else None
+    return f"it took {percent(cpu)} of a core" if cpu > CLIENT_CPU else None
 
 
 def _answer(point: Point, named: bool) -> str:

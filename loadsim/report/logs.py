@@ -20,16 +20,19 @@ def log_lines(run: Run, found: Setting, point: str) -> Iterator[str]:
     told = [event for event in run.events if event["event"] == "telemetry"]
     seen = cards(within(run.card, start, end))
     for card in seen:
-        yield f"card{'' if len(seen) == 1 and not card.card else f' {card.card}'}: {_card(card)}"
+        yield f"card{'' if len(seen) == 1 and not card.card else f' {card.card}'}: {card_line(card)}"
     if not seen and not found.embedded:
         yield _none([event for event in told if event["log"] == "card"])
+        if (limit := found.get("abort.card")) is not None:
+            yield f"abort.card, {limit}, was never looked at: there was no card log"
     for event in told:
         if event["log"] == "card" and start <= event["t_s"] <= end:
             yield from _befell(event, bool(seen))
     yield from _host(host(within(run.host, start, end)), found.embedded)
 
 
-def _card(card: CardSummary) -> str:
+def card_line(card: CardSummary) -> str:
+    """A card over a stretch: temperatures, clocks, power, and what throttled it."""
     heat = "unknown temperature" if card.core is None else f"{_degrees(card.core)} C"
     if card.memory is not None:
         heat += f" (memory {_degrees(card.memory)})"
@@ -83,12 +86,12 @@ def _host(found: HostSummary | None, embedded: bool) -> Iterator[str]:
     if found.server_cpu is not None:
         parts.append(f"the server took {number(found.server_cpu)} cores")
     if found.rss is not None:
-        first, last = map(_size, found.rss)
+        first, last = map(size, found.rss)
         parts.append(first if first == last else f"{first} of memory at first and {last} at last")
     yield ", ".join(parts)
 
 
-def _size(size: int) -> str:
+def size(size: int) -> str:
     return f"{number(size / GIB)} GiB" if size >= GIB else f"{size / MIB:.0f} MiB"
 
 

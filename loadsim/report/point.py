@@ -14,25 +14,29 @@ from ..stats.join import Join, joins, steps
 from ..stats.outages import Outage, outages
 from ..stats.requests import Requests, requests
 from ..stats.summary import PointSummary, Who, summarize
+from ..stats.windows import Course, course
 from ..types import RequestRow
 from .logs import log_lines
 from .setting import VOICE, Setting, setting
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One load point; the groups' figures are by their names. `voice`: tokens/s that the voice speaks; `fitted`:
-    prompt tokens of the recordings before they were fitted; `server`: the event of its server's start, with the round
-    trip to it; empty in runs of old. `logs`: what the logs of cards and of this machine say; `epoch_s`: wall time at 0
-    on the run's clock, where it is known."""
+    """One load point; the groups' figures are by their names. `alone`: one caller's slot, and whose it is else.
+    `course`: how it went over time. `voice`: tokens/s that the voice speaks; `fitted`: prompt tokens of the recordings
+    before they were fitted; `server`: the event of its server's start, with the round trip to it; empty in runs of old.
+    `logs`: what the logs of cards and of this machine say; `epoch_s`: wall time at 0 on the run's clock, where known.
+    """
 
     summary: PointSummary
     setting: Setting
     slots: list[int]
+    alone: tuple[int | None, str | None]
     client: Client
     calls: Calls | None
     heard: dict[str, Heard]
     cuts: dict[str, Cuts]
     requests: dict[str, Requests]
+    course: Course
     joins: list[Join]
     voice: float
     fitted: dict[str, int | None]
@@ -80,11 +84,13 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         summary=summary,
         setting=found,
         slots=run.facts.get("points", {}).get(name, {}).get("slots", []),
+        alone=_alone(run.facts.get("points", {}).get(name, {})),
         client=client(run.events, name),
         calls=calls(run.events, name),
         heard={group: heard(of, found.around) for group, of in rows.items()},
         cuts={group: cuts(of, run.events, name, group) for group, of in rows.items()},
         requests={group: requests(of) for group, of in rows.items()},
+        course=course([row for row in run.rows if row.point == name], run.events, name),
         joins=joins(load, found.cold) if found.joined else [],
         voice=_voice(load, found),
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
@@ -93,6 +99,11 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         outages=outages(run.events, name),
         epoch_s=(run.facts.get("started") or {}).get("epoch_s"),
     )
+
+
+def _alone(facts: dict[str, Any]) -> tuple[int | None, str | None]:
+    shared = facts.get("shared")
+    return facts.get("alone"), f"{shared[0]} {shared[1]}" if shared else None
 
 
 def _voice(load: list[RequestRow], found: Setting) -> float:

@@ -23,7 +23,7 @@ def remarks(point: Point) -> Iterator[str]:
     summary = point.summary
     if summary.baseline is not None:
         before, after = number(summary.before), number(summary.after)
-        yield f"one caller decodes {before} tokens/s before the load and {after} after it"
+        yield f"one caller decodes {before} tokens/s before the load and {after} after it{_slot_alone(point)}"
     for who in summary.load:
         for name, sides in (
             ("share", summary.shares[who.name].mean),
@@ -43,6 +43,16 @@ def remarks(point: Point) -> Iterator[str]:
     yield _delivered(point)
     yield from point.logs
     yield from _fitted(point)
+
+
+def _slot_alone(point: Point) -> str:
+    """Which slot one caller has who is measured within a load."""
+    slot, whose = point.alone
+    if not point.course.pauses or slot is None:
+        return ""
+    if whose is None:
+        return f", in slot {slot}, which nobody else has"
+    return f", in slot {slot}, which is {whose}'s and warmed again; one slot more (-np) would spare that"
 
 
 def _server(point: Point) -> Iterator[str]:
@@ -89,7 +99,11 @@ def _fitted(point: Point) -> Iterator[str]:
 def _delivered(point: Point) -> str:
     load, client = point.summary.delivered, point.client
     start = f"start spread {ms(load.start_spread)} ms, " if load.start_spread is not None else ""
-    worst = "" if client.worst_lag_ms == client.lag_p99_ms else f" ({number(client.worst_lag_ms)} in the worst repeat)"
+    worst = (
+        ""
+        if client.worst_lag_ms == client.lag_p99_ms
+        else f" ({number(client.worst_lag_ms)} in the worst {client.each})"
+    )
     return (
         f"load delivered: {load.in_flight} in flight, {start}sent {ms(load.late)} ms after due at p99; "
         f"client: event loop {number(client.lag_p99_ms)} ms late at p99{worst}, {client.gc_pauses:.0f} GC pauses "

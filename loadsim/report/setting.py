@@ -34,10 +34,10 @@ class Setting(msgspec.Struct, frozen=True):
     def around(self) -> Around:
         """What stands around the server's time, as the scenario assumes it."""
         return Around(
-            endpointing=_seconds(self.get("pace.endpointing")),
-            tts=_seconds(self.get("voice.tts")),
-            network=_seconds(self.get("voice.network")),
-            eager=None if self.get("speculation.by") in (None, "none") else _seconds(self.get("speculation.eager")),
+            endpointing=seconds(self.get("pace.endpointing")),
+            tts=seconds(self.get("voice.tts")),
+            network=seconds(self.get("voice.network")),
+            eager=None if self.get("speculation.by") in (None, "none") else seconds(self.get("speculation.eager")),
             time_scale=_number(self.get("pace.time_scale")) or 1.0,
         )
 
@@ -99,7 +99,8 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _seconds(text: Any) -> float | None:
+def seconds(text: Any) -> float | None:
+    """A duration as scenarios write it; None: it is none."""
     try:
         return float(parse_duration(text)) if isinstance(text, str) else None
     except ValueError:

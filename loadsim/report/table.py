@@ -12,19 +12,20 @@ from rich.text import Text
 from ..results.read import Run
 from ..stats.probe import probes
 from ..stats.spread import Range
-from ..stats.summary import Who, summarize
-from . import probe
+from ..stats.summary import Who
+from . import decay, probe
 from .answer import answers
 from .grid import grid
 from .point import Point, points
 from .remarks import remarks
+from .soak import over_time
 from .topics import topics
 from .words import ms, number, percent, runs, span
 
 
-def render(run: Run) -> RenderableType:
-    """Everything that is printed after a run."""
-    found = points(run)
+def render(run: Run, found: list[Point] | None = None) -> RenderableType:
+    """Everything that is printed after a run; `found`: its `points`, where they are known."""
+    found = points(run) if found is None else found
     parts: list[RenderableType] = [*probe.tables(run)]
     for point in found:
         slots = f", slots {runs(point.slots)}" if point.slots else ""
@@ -32,18 +33,20 @@ def render(run: Run) -> RenderableType:
         parts += [Text(line) for line in _hung_up(point)]
         parts += [Text(), speech(point), Text()]
         parts += [Text(line) for line in remarks(point)]
-        for part in topics(point):
+        for part in (*over_time(point.course), *topics(point)):
             parts += [Text(), part]
+    for part in decay.shown(run):
+        parts += [Text(), part]
     parts.append(Text(""))
     parts += [Text(line, style="bold") for line in answers(found, run)]
     return Group(*parts)
 
 
-def holds(run: Run) -> bool:
-    """Whether a run is complete and every load point has an answer."""
-    found = [point.holds for point in summarize(run.rows, run.events)]
-    found += [probed.holds for probed in probes(run.rows)]
-    return run.facts.get("ended") == "complete" and bool(found) and all(found)
+def holds(run: Run, found: list[Point] | None = None) -> bool:
+    """Whether a run is complete and every load point has an answer; `found`: its `points`, where they are known."""
+    well = [point.summary.holds for point in (points(run) if found is None else found)]
+    well += [probed.holds for probed in probes(run.rows)]
+    return run.facts.get("ended") == "complete" and bool(well) and all(well)
 
 
 def first_token(point: Point) -> Table:

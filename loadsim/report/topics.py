@@ -24,6 +24,7 @@ ENDS = {
     "hung_up": "{} hung up",
     "time": "{} when the time was over",
     "stopped": "{} stopped by hand",
+    "left": "{} when their phase had fewer callers",
 }
 
 

@@ -1,6 +1,7 @@
 """A run from disk: a whole one, one that was killed, or one that is still being written."""
 
 import fcntl
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -152,7 +153,7 @@ def _lines(file: Path, kind: type[T], check: Callable[[T], None] | None = None) 
         return [], 0
     decoder = msgspec.json.Decoder(kind)
     records = []
-    for number, line in enumerate(data.splitlines(keepends=True), 1):
+    for number, line in enumerate(io.BytesIO(data), 1):
         try:
             record = decoder.decode(line)
             if check is not None:

@@ -18,6 +18,8 @@ class Place(msgspec.Struct):
     """A load point."""
 
     slots: list[int] = []
+    alone: int | None = None
+    shared: tuple[str, int] | None = None
 
 
 class Call(msgspec.Struct):
@@ -91,6 +93,37 @@ class Released(OfPoint):
     after_s: float | None = None
 
 
+class OfLoad(OfPoint):
+    """What happened in a repeat's load."""
+
+    repeat: int
+
+
+class Load(OfLoad):
+    """A load's begin."""
+
+    start_s: float
+    window_s: float
+
+
+class LoadPhase(OfLoad):
+    """A scenario's phase began."""
+
+    at_s: float
+    name: str
+    callers: tuple[int, int]
+
+
+class Pause(OfLoad):
+    """Callers paused for one of them; `quiet_s`: when the last turn was over."""
+
+    number: int
+    shut_s: float
+    open_s: float
+    quiet_s: float | None
+    why: str | None
+
+
 class Boot(msgspec.Struct):
     health_s: float
     first_token_s: float
@@ -109,6 +142,9 @@ EVENTS: dict[str, type[msgspec.Struct]] = {
     "finished": OfPoint,
     "call": Ended,
     "released": Released,
+    "load": Load,
+    "load phase": LoadPhase,
+    "pause": Pause,
     "server": Server,
 }
 

@@ -168,6 +168,10 @@ class Recorder:
         """Append a sample to the log of the cards, the host or the server."""
         self._samples[log].write(_line(sample))
 
+    def end_window(self, point: str) -> None:
+        """A window of a point's load is over: append its histograms, as an interval since the last such call."""
+        self._write_histograms(point)
+
     def end_point(self, point: str) -> None:
         """A point is measured: append its histograms, as an interval since the last such call, and that it is."""
         self._write_histograms(point)

@@ -12,14 +12,22 @@ from msgspec import inspect
 from . import tree, units
 from .model import Scenario
 from .tree import Listing, Mapping, Node, Scalar, bad
-from .units import Duration, Start, VoiceRate
+from .units import Celsius, Duration, Percent, Start, VoiceRate
 
 PARSERS: dict[type, Callable[[str], Any]] = {
     Duration: units.parse_duration,
     Start: units.parse_start,
     VoiceRate: units.parse_rate,
+    Percent: units.parse_percent,
+    Celsius: units.parse_celsius,
 }
-WORDS: dict[type, str] = {Duration: units.TIME, Start: units.START, VoiceRate: units.RATE}
+WORDS: dict[type, str] = {
+    Duration: units.TIME,
+    Start: units.START,
+    VoiceRate: units.RATE,
+    Percent: units.PERCENT,
+    Celsius: units.CELSIUS,
+}
 LARGEST = 2**63 - 1  # what JSON readers agree on as a whole number
 
 
@@ -46,6 +54,10 @@ def as_text(value: Any) -> str:
             return units.format_start(value)
         case VoiceRate():
             return units.format_rate(value)
+        case Percent():
+            return units.format_percent(value)
+        case Celsius():
+            return units.format_celsius(value)
     raise NotImplementedError
 
 
@@ -98,14 +110,14 @@ def expected(kind: inspect.Type) -> str:
         case inspect.UnionType(types=types):
             return ", or ".join(expected(each) for each in types)
         case inspect.StructType(fields=fields):
-            keys = "keys (" + ", ".join(sorted(field.name for field in fields)) + ")"
+            keys = "keys (" + ", ".join(sorted(field.encode_name for field in fields)) + ")"
             return f"{_one_of(short_words(kind))}, or {keys}" if short(kind) else keys
         case inspect.CustomType(cls=cls):
             return WORDS[cls]
         case inspect.DictType():
             return "keys and their values"
-        case inspect.ListType():
-            return "a list"
+        case inspect.ListType(min_length=least, max_length=most):
+            return f"a list of {most}" if most is not None and least == most else "a list"
         case inspect.BoolType():
             return "true or false"
         case inspect.NoneType():
@@ -159,7 +171,7 @@ def _value(node: Node, kind: inspect.Type, path: tuple[str, ...], union: inspect
             return cls(**{short(kind): text})
         case inspect.DictType(value_type=inner, min_length=least), Mapping(items=pairs) if len(pairs) >= (least or 0):
             return {key: _value(value, inner, (*path, key)) for key, value in pairs.items()}
-        case inspect.ListType(item_type=inner, min_length=least), Listing(items=values) if len(values) >= (least or 0):
+        case inspect.ListType(item_type=inner), Listing(items=values) if _holds(kind, len(values)):
             return [_value(value, inner, path) for value in values]
         case inspect.BoolType(), Scalar(kind="bool", text=text):
             return text.lower() == "true"
@@ -201,7 +213,7 @@ def _member(node: Node, types: tuple[inspect.Type, ...]) -> inspect.Type:
 
 def _struct(node: Mapping, kind: inspect.StructType, path: tuple[str, ...]) -> Any:
     """The mapping as that struct; what is left out has the model's default."""
-    fields = {field.name: field for field in kind.fields}
+    fields = {field.encode_name: field for field in kind.fields}
     allowed = sorted(fields)
     for key, value in node.items.items():
         if key not in fields:
@@ -210,7 +222,9 @@ def _struct(node: Mapping, kind: inspect.StructType, path: tuple[str, ...]) -> A
     for name, field in fields.items():
         if field.required and name not in node.items:
             raise bad(node.where, ".".join(path), f"{name} is missing ({expected(field.type)})")
-    return kind.cls(**{key: _value(value, fields[key].type, (*path, key)) for key, value in node.items.items()})
+    return kind.cls(
+        **{fields[key].name: _value(value, fields[key].type, (*path, key)) for key, value in node.items.items()}
+    )
 
 
 def _number(node: Scalar, path: tuple[str, ...]) -> int | float:
@@ -220,6 +234,10 @@ def _number(node: Scalar, path: tuple[str, ...]) -> int | float:
     if abs(number) > (sys.float_info.max if node.kind == "decimal" else LARGEST):
         raise bad(node.where, ".".join(path), f"too large a number; got {got(node)}")
     return number
+
+
+def _holds(kind: inspect.ListType, items: int) -> bool:
+    return _within(items, kind.min_length, kind.max_length)
 
 
 def _within(number: float, least: float | None, most: float | None) -> bool:

@@ -21,6 +21,7 @@ MOST_SLOTS = 256  # that llama.cpp is built for
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
 
 LEAST_EVERY, MOST_EVERY = 0.1, 60.0
+LEAST_WINDOW, MOST_WINDOW = 1.0, 3600.0
 CARD_EXAMPLE = "ssh gpu-box loadsim card --every {every}"
 
 PROBES = {
@@ -43,6 +44,9 @@ OF_CALLERS = (
     "patience",
     "history",
     "duration",
+    "phases",
+    "window",
+    "abort",
 )
 """Keys that tell how callers talk."""
 
@@ -77,6 +81,7 @@ def check(scenario: Scenario, node: Node) -> None:
     for path, text in chain(
         _own(scenario),
         _talking(scenario),
+        _lasting(scenario),
         _probing(scenario),
         _logging(scenario.telemetry),
         _settings(scenario.server),
@@ -122,8 +127,10 @@ def _own(scenario: Scenario) -> Iterator[Problem]:
     for key in scenario.request:
         if key in SET_BY:
             yield f"request.{key}", f"loadsim sets this itself; {SET_BY[key]}"
-    times = {f"timeout.{key}": seconds for key, seconds in msgspec.structs.asdict(scenario.timeout).items()}
-    for key, seconds in {**times, "patience": scenario.patience, "duration": scenario.duration}.items():
+    waits = msgspec.structs.asdict(scenario.timeout)
+    times: dict[str, float | None] = {f"timeout.{key}": seconds for key, seconds in waits.items()}
+    times |= {"patience": scenario.patience, "duration": scenario.duration, "baseline.every": scenario.baseline.every}
+    for key, seconds in times.items():
         if seconds == 0:
             yield key, "expected a time longer than 0"
 
@@ -133,11 +140,12 @@ def _talking(scenario: Scenario) -> Iterator[Problem]:
     pace, barge_in, speculation = scenario.pace, scenario.barge_in, scenario.speculation
     speech = pace.by == "speech"
     for name, group in scenario.callers.items():
-        if group.again and scenario.duration is None:
+        lasts = scenario.lasts
+        if group.again and lasts is None:
             yield f"callers.{name}.again", "the calls would never end; give a duration, such as 10 min"
-        late = group.start.how in ("at", "every") and scenario.duration is not None
-        if late and group.start.seconds >= (scenario.duration or 0.0):
-            length = format_duration(scenario.duration or 0.0)
+        late = group.start.how in ("at", "every") and lasts is not None
+        if late and group.start.seconds >= (lasts or 0.0):
+            length = format_duration(lasts or 0.0)
             yield f"callers.{name}.start", f"nobody begins before the scenario's duration, {length}, is over"
         if group.every and speech:
             yield f"callers.{name}.every", "not used where pace is speech, which times the turns; leave it out"
@@ -159,6 +167,39 @@ def _talking(scenario: Scenario) -> Iterator[Problem]:
         got = format_duration(scenario.timeout.first_token)
         why = f"since {scenario.retry} retries only then"
         yield "timeout.first_token", f"expected {after:g} s or more, {why}; got {got}"
+
+
+def _lasting(scenario: Scenario) -> Iterator[Problem]:
+    """What bears on a load that goes on for a while: its phases, windows, baselines and ends."""
+    everyone = sum(group.count for group in scenario.callers.values())
+    names = [phase.name for phase in scenario.phases]
+    if scenario.phases and scenario.duration is not None:
+        yield "duration", "the phases say how long the load lasts; leave it out"
+    for phase in scenario.phases:
+        if not phase.name.strip() or names.count(phase.name) > 1:
+            yield "phases", f"each phase needs a name of its own; got {phase.name!r}"
+        if not phase.for_:
+            yield "phases", f"expected a time longer than 0 for {phase.name}"
+        if max(phase.ends) > everyone:
+            yield "phases", f"{phase.name} has {max(phase.ends)} callers; there are {everyone}: raise a group's count"
+    if scenario.phases and not any(max(phase.ends) for phase in scenario.phases):
+        yield "phases", "no phase has a caller"
+    for name, group in scenario.callers.items():
+        if scenario.phases and not group.again:
+            yield (
+                f"callers.{name}.again",
+                "phases say how many are on calls, so who hangs up calls again: write true",
+            )
+    if not LEAST_WINDOW <= scenario.window <= MOST_WINDOW:
+        least, most = format_duration(LEAST_WINDOW), format_duration(MOST_WINDOW)
+        yield "window", f"expected {least} to {most}; got {format_duration(scenario.window)}"
+    if scenario.baseline.every is not None:
+        if scenario.lasts is None:
+            yield "baseline.every", "the load has no end that could be told; give a duration, such as 4 h"
+        if not scenario.baseline.replies:
+            yield "baseline.every", "there is no baseline, since baseline.replies is 0"
+    if scenario.abort.card is not None and (scenario.telemetry.every is None or scenario.telemetry.card == "none"):
+        yield "abort.card", "the cards are not logged (telemetry), so nobody knows how hot they are"
 
 
 def _probing(scenario: Scenario) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, field
 
 from ..types import Chunk, Count, Heard, Natural, ServerSettings
-from .units import Duration, Start, VoiceRate
+from .units import Celsius, Duration, Percent, Start, VoiceRate
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 Counts = Annotated[list[Count], Meta(min_length=1)]
@@ -57,7 +57,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         by number; `all` is every one.
     slots: `neighbours` pins callers to slots side by side, `spread` to slots far apart, `low` to those below all
         others, `high` above; `server` lets it choose.
-    again: call again after the end of a call, until the scenario's `duration` is over.
+    again: call again after the end of a call, until the scenario's `duration`, or its last phase, is over.
     recordings: calls that the group's callers take in turn, in place of the scenario's one.
     """
 
@@ -184,11 +184,44 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """One caller alone, measured before and after each repeat; the first reply of each side is dropped.
 
     replies: how many on each side, 0 for no baseline.
-    slot: the slot it uses; null for the first caller's.
+    slot: the slot it uses; null for the first caller's or, with `every`, for one that nobody else has, if there is one.
+    every: within a load that has a `duration` or `phases`, measure it again so often. The callers pause where their
+        turn ends, and time stands still for them; the duration does not count the pauses.
     """
 
     replies: Natural = 6
     slot: Natural | None = None
+    every: Duration | None = None
+
+
+class Phase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a load, with so many callers.
+
+    name: what tables call it, such as `warm-up`, `ramp`, `spike` or `recovery`.
+    for: how long it lasts.
+    callers: how many are on calls, of all groups' in the file's order; two numbers are the first and the last of a
+        ramp.
+    """
+
+    name: str
+    for_: Duration = field(name="for")
+    callers: Natural | Annotated[list[Natural], Meta(min_length=2, max_length=2)]
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Callers at its beginning and at its end."""
+        return (self.callers, self.callers) if isinstance(self.callers, int) else (self.callers[0], self.callers[1])
+
+
+class Abort(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ends the run before its time; looked at while the callers talk.
+
+    errors: so many of the requests of the last `window` have failed, `20 %`, of 10 at the least.
+    card: a card's core is so hot, `92 C`, where there is a card log.
+    """
+
+    errors: Percent | None = None
+    card: Celsius | None = None
 
 
 class ReplyLength(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -257,6 +290,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     patience: how long a caller hears nothing before they hang up; null for ever.
     history: `replay` sends the recorded replies, `conversation` the server's own, with its tool calls.
     duration: how long callers begin turns; null until all calls are over.
+    phases: parts of the load, one after the other, each with its number of callers; they take the place of `duration`.
+        Who is too many hangs up where the turn ends.
+    window: figures over time are for so long each, where the load has a duration.
+    abort: what ends the run before its time.
     request: fields passed to the server as they are.
     timeout: when waiting ends.
     telemetry: what is logged beside the rows.
@@ -285,9 +322,17 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     patience: Duration | None = None
     history: Literal["replay", "conversation"] = "replay"
     duration: Duration | None = None
+    phases: list[Phase] = []
+    window: Duration = Duration(60)
+    abort: Abort = Abort()
     request: dict[str, Any] = {}
     timeout: Timeouts = Timeouts()
     telemetry: Telemetry = Telemetry()
     sweep: dict[str, Annotated[list[Any], Meta(min_length=1)]] = {}
     sweep_by: Literal["grid", "zip"] = "grid"
     order: Literal["file", "random"] = "file"
+
+    @property
+    def lasts(self) -> float | None:
+        """Seconds in which callers begin turns, before any time scale; None: until all calls are over."""
+        return sum(phase.for_ for phase in self.phases) if self.phases else self.duration

@@ -10,9 +10,15 @@ from msgspec import NODEFAULT, inspect
 from . import units
 from .build import as_text, model, short, short_words
 from .turns import PATTERN as TURNS
-from .units import Duration, Start, VoiceRate
+from .units import Celsius, Duration, Percent, Start, VoiceRate
 
-PATTERNS: dict[type, str] = {Duration: units.PATTERN, Start: units.START_PATTERN, VoiceRate: units.RATE_PATTERN}
+PATTERNS: dict[type, str] = {
+    Duration: units.PATTERN,
+    Start: units.START_PATTERN,
+    VoiceRate: units.RATE_PATTERN,
+    Percent: units.PERCENT_PATTERN,
+    Celsius: units.CELSIUS_PATTERN,
+}
 
 
 def schema() -> dict[str, Any]:
@@ -31,15 +37,15 @@ def _schema(kind: inspect.Type) -> dict[str, Any]:
             return {"anyOf": [{"enum": list(short_words(kind))}, keys]} if short(kind) else keys
         case inspect.DictType(value_type=inner, min_length=least):
             return _known(type="object", additionalProperties=_schema(inner), minProperties=least)
-        case inspect.ListType(item_type=inner, min_length=least):
-            return _known(type="array", items=_schema(inner), minItems=least)
+        case inspect.ListType(item_type=inner, min_length=least, max_length=most):
+            return _known(type="array", items=_schema(inner), minItems=least, maxItems=most)
         case inspect.UnionType(types=types):
             return {"anyOf": [_schema(each) for each in types]}
         case inspect.LiteralType(values=values):
             return {"enum": list(values)}
         case inspect.CustomType(cls=cls):
             text = {"type": "string", "pattern": f"^(?:{PATTERNS[cls]})$"}
-            return text if cls is VoiceRate else {"anyOf": [text, {"const": 0}]}
+            return {"anyOf": [text, {"const": 0}]} if cls in (Duration, Start) else text
         case inspect.IntType(ge=least, le=most):
             return _known(type="integer", minimum=least, maximum=most)
         case inspect.FloatType(ge=least, le=most):
@@ -59,16 +65,16 @@ def _struct(kind: inspect.StructType) -> dict[str, Any]:
     properties = {}
     for field in kind.fields:
         default = field.default if field.default_factory is NODEFAULT else field.default_factory()
-        properties[field.name] = _schema(field.type) | _known(description=said.get(field.name))
-        if field.name == "turns":
+        properties[field.encode_name] = _schema(field.type) | _known(description=said.get(field.encode_name))
+        if field.encode_name == "turns":
             properties["turns"] |= {"type": ["string", "integer"], "pattern": f"^(?:{TURNS})$"}
         if not field.required:
-            properties[field.name]["default"] = msgspec.to_builtins(default, enc_hook=as_text)
+            properties[field.encode_name]["default"] = msgspec.to_builtins(default, enc_hook=as_text)
     return {
         "type": "object",
         "description": _line(about),
         "properties": properties,
-        "required": [field.name for field in kind.fields if field.required],
+        "required": [field.encode_name for field in kind.fields if field.required],
         "additionalProperties": False,
     }
 

@@ -11,12 +11,16 @@ _NOT_ZERO = r"(?=[0-9.]*[1-9])"
 # Also for the schema, where a time may be a bare 0 too.
 PATTERN = rf"{_NUMBER} *(ms|s|min|h)"
 START_PATTERN = rf"together|call|{PATTERN}|at +(?:{PATTERN}|0)|(?:every|poisson) +{_NOT_ZERO}{PATTERN}"
+PERCENT_PATTERN = rf"{_NOT_ZERO}{_NUMBER} *%"
+CELSIUS_PATTERN = rf"{_NUMBER} *C"
 RATE_PATTERN = rf"{_NOT_ZERO}{_NUMBER} *(tokens/s|words/min|wpm)"
 
 EXAMPLES = "800 ms, 6 s, 5 min, 4 h"
 TIME = f"a time with its unit: {EXAMPLES}"
 START = f"together, call, at 5 s, every 10 s, poisson 10 s, or {TIME}"
 RATE = "a rate with its unit, more than 0: 4.5 tokens/s, or 150 words/min"
+PERCENT = "a share in per cent, more than 0 and 100 at the most: 20 %"
+CELSIUS = "a temperature in degrees Celsius: 92 C"
 UNITS = {"h": 3600, "min": 60, "s": 1}
 
 How = Literal["together", "spread", "call", "at", "every", "poisson"]
@@ -25,6 +29,14 @@ RateUnit = Literal["tokens/s", "words/min"]
 
 class Duration(float):
     """Seconds: finite, 0 or more."""
+
+
+class Percent(float):
+    """A share, more than 0 to 1."""
+
+
+class Celsius(float):
+    """Degrees Celsius, 0 or more."""
 
 
 class _Value:
@@ -109,6 +121,32 @@ def parse_rate(text: str) -> VoiceRate:
 def format_rate(rate: VoiceRate) -> str:
     """A text that parses to the same rate."""
     return f"{_digits(rate.value)} {rate.unit}"
+
+
+def parse_percent(text: str) -> Percent:
+    """`20 %` is 0.2. Raises ValueError with what is allowed."""
+    match = re.fullmatch(PERCENT_PATTERN, text)
+    if not match or not 0 < float(match[1]) <= 100:
+        raise ValueError(f"expected {PERCENT}; got {_shown(text)!r}")
+    return Percent(float(match[1]) / 100)
+
+
+def format_percent(share: Percent) -> str:
+    """A text that parses to the same share."""
+    return f"{_digits(float(f'{share * 100:.15g}'))} %"
+
+
+def parse_celsius(text: str) -> Celsius:
+    """`92 C`. Raises ValueError with what is allowed."""
+    match = re.fullmatch(CELSIUS_PATTERN, text)
+    if not match or math.isinf(float(match[1])):
+        raise ValueError(f"expected {CELSIUS}; got {_shown(text)!r}")
+    return Celsius(float(match[1]))
+
+
+def format_celsius(degrees: Celsius) -> str:
+    """A text that parses to the same temperature."""
+    return f"{_digits(degrees)} C"
 
 
 def format_duration(seconds: float) -> str:

@@ -151,7 +151,10 @@ class HttpServer:
             # with its connection is whole before that is lost.
             response.content.on_eof(functools.partial(self._loop.call_soon, whole))  # type: ignore[arg-type]
             handler.on_lost = functools.partial(self._loop.call_soon, lost)
-            await reply.ended.wait()
+            try:
+                await reply.ended.wait()
+            finally:
+                handler.let_go()
 
     def _look(self) -> None:
         """The watch over all live replies: end those that have been silent for too long."""

@@ -94,6 +94,16 @@ class StampedHandler(ResponseHandler):
         if not body.is_eof():
             body.__class__ = Body
 
+    def let_go(self) -> None:
+        """The reply is over: what still comes is dropped, and nothing stays that would wait for the garbage collector.
+        It comes rarely here, and in hours of load each request would hold its prompt until then."""
+        self._sink = _drop
+        self._body = self._payload = self.on_lost = None
+
+
+def _drop(_: float, __: bytes) -> None:
+    """Nobody hears it any more."""
+
 
 class StampedResponse(aiohttp.ClientResponse):
     """A response that keeps its connection's handler; aiohttp lets it go when the body ends."""

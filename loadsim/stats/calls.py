@@ -8,13 +8,16 @@ import msgspec
 
 Event = dict[str, Any]
 
+UNFINISHED = ("time", "left", "stopped")
+"""Why a call ended that would have gone on: the scenario's time or the caller's phase was over, or Ctrl-C."""
+
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls that have ended, by why: `ended`, `failed`, `hung_up`, `time`, `stopped`.
+    """Calls that have ended, by why: `ended`, `failed`, `hung_up`, `time`, `left`, `stopped`.
 
-    `planned`, `said`: turns of those calls, and those of them that got a reply; of a call that the scenario's time or
-    Ctrl-C ended, only what it came to is planned; `failed`: turns that were lost because
-    a call broke off on an error. A turn that was answered at the second try is said.
+    `planned`, `said`: turns of those calls, and those of them that got a reply; of an unfinished call, only what it
+    came to is planned; `failed`: turns that were lost because a call broke off on an error. A turn that was answered at
+    the second try is said.
     """
 
     ended: dict[str, int]
@@ -38,7 +41,7 @@ def calls(events: Iterable[Event], point: str, group: str | None = None) -> Call
         return None
     return Calls(
         ended=dict(Counter(event["why"] for event in found)),
-        planned=sum(event["said" if event["why"] in ("time", "stopped") else "planned"] for event in found),
+        planned=sum(event["said" if event["why"] in UNFINISHED else "planned"] for event in found),
         said=sum(event["said"] for event in found),
         failed=sum(event["planned"] - event["said"] for event in found if event["why"] == "failed"),
     )

@@ -61,7 +61,7 @@ def cards(samples: Sequence[CardSample]) -> list[CardSummary]:
 
 
 def _card(number: int, samples: list[CardSample]) -> CardSummary:
-    at_work = [sample for sample in samples if _works(sample)] or samples
+    at_work = [sample for sample in samples if works(sample)] or samples
     clocks = [sample.sm_mhz for sample in at_work if sample.sm_mhz is not None]
     told = [sample.reasons for sample in at_work if sample.reasons is not None]
     counted = Counter(reason for reasons in told for reason in reasons if reason != IDLE)
@@ -79,7 +79,7 @@ def _card(number: int, samples: list[CardSample]) -> CardSummary:
     )
 
 
-def _works(sample: CardSample) -> bool:
+def works(sample: CardSample) -> bool:
     """A card that rests clocks down, which is no throttling. Where it does not tell, it is taken to work."""
     return sample.busy != 0 and IDLE not in (sample.reasons or ())
 

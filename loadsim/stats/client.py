@@ -9,8 +9,10 @@ from .calls import Event
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client's own delays at a point, medians over its repeats, or of the worst. None: not recorded."""
+    """The client's own delays at a point, medians over its repeats or its windows (`each`), or of the worst. None: not
+    recorded."""
 
+    each: str = "repeat"
     lag_p99_ms: float | None = None
     worst_lag_ms: float | None = None
     cpu_share: float | None = None
@@ -19,16 +21,20 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def client(events: Iterable[Event], point: str) -> Client:
-    """At a load point. One late repeat of many is the machine's; where half of them are, it is the client."""
+    """At a load point. One late repeat, or window, of many is the machine's; where half are, it is the client."""
     seen: dict[str, list[float]] = {}
+    each = "repeat"
     for event in events:
         if event.get("event") != "client" or event.get("point") != point:
             continue
+        if "window" in event:
+            each = "window"
         for name, value in event.items():
             if isinstance(value, int | float):
                 seen.setdefault(name, []).append(value)
     lag, cpu, longest = seen.get("lag_p99_ms"), seen.get("cpu_share"), seen.get("gc_longest_ms")
     return Client(
+        each=each,
         lag_p99_ms=median(lag) if lag else None,
         worst_lag_ms=max(lag) if lag else None,
         cpu_share=median(cpu) if cpu else None,

@@ -5,28 +5,31 @@ by is the card.
 """
 
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
-from ..types import RequestRow
+from ..types import RequestRow, Side
 from .headline import in_headline
 from .spread import known, middle, since
 from .tokens import decode_rate
 
 
 class Alone(msgspec.Struct, frozen=True, kw_only=True):
-    """One caller alone on one side of a repeat, in `replies` replies that count; the first of them was due at `at`
-    (run's clock). Medians of the first token (s) and the decode rate (tokens/s), and the slowest."""
+    """One caller alone at one time, in `replies` replies that count; the first of them was sent at `at`, and the last
+    ended at `until` (run's clock). Medians of the first token (s) and the decode rate (tokens/s), the slowest, and all
+    `rates`; `own`: the median by the server's own clock, where it tells."""
 
     point: str
     repeat: int
-    side: Literal["before", "after"] | None
+    side: Side | None
     at: float
+    until: float
     replies: int
     first_token: float | None
     decode: float | None
     slowest: float | None
+    rates: tuple[float, ...]
+    own: float | None
 
 
 class Minute(msgspec.Struct, frozen=True):
@@ -39,12 +42,13 @@ class Minute(msgspec.Struct, frozen=True):
 
 
 def alone(rows: Iterable[RequestRow]) -> list[Alone]:
-    """The one-caller rows of a run in the order in which they were measured, over all its load points."""
-    sides: dict[tuple[str, int, str | None], list[RequestRow]] = {}
+    """The one-caller rows of a run in the order in which they were measured, over all its load points: a side of a
+    repeat is one time, and so is each pause within a load, which is told by the rows' `call`."""
+    times: dict[tuple[str, int, str | None, int], list[RequestRow]] = {}
     for row in rows:
         if row.row == "baseline" and in_headline(row) and row.sent_s is not None:
-            sides.setdefault((row.point, row.repeat, row.side), []).append(row)
-    return sorted(map(_alone, sides.values()), key=lambda each: each.at)
+            times.setdefault((row.point, row.repeat, row.side, row.call), []).append(row)
+    return sorted(map(_alone, times.values()), key=lambda each: each.at)
 
 
 def change(found: list[Alone]) -> float | None:
@@ -72,8 +76,11 @@ def _alone(rows: list[RequestRow]) -> Alone:
         repeat=rows[0].repeat,
         side=rows[0].side,
         at=min(row.sent_s for row in rows if row.sent_s is not None),
+        until=max((row.end_s or row.sent_s or 0.0) for row in rows),
         replies=len(rows),
         first_token=middle(since(row.sent_s, row.first_token_s) for row in rows),
         decode=middle(rates),
         slowest=min(rates, default=None),
+        rates=tuple(rates),
+        own=middle(decode_rate([ms / 1e3 for ms in row.token_server_ms]) for row in rows),
     )

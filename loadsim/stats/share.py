@@ -40,15 +40,16 @@ def share(alone: Iterable[RequestRow], load: Iterable[RequestRow]) -> Share:
 
 
 def _sides(alone: list[RequestRow], load: list[RequestRow], rate: Rate) -> Sides:
+    many = _by_repeat(load, rate)
     return Sides(
-        both=_ratio(alone, load, rate),
-        before=_ratio([row for row in alone if row.side == "before"], load, rate),
-        after=_ratio([row for row in alone if row.side == "after"], load, rate),
+        both=_ratio(alone, many, rate),
+        before=_ratio([row for row in alone if row.side == "before"], many, rate),
+        after=_ratio([row for row in alone if row.side == "after"], many, rate),
     )
 
 
-def _ratio(alone: list[RequestRow], load: list[RequestRow], rate: Rate) -> Range | None:
-    one, many = _by_repeat(alone, rate), _by_repeat(load, rate)
+def _ratio(alone: list[RequestRow], many: dict[int, float], rate: Rate) -> Range | None:
+    one = _by_repeat(alone, rate)
     shares = [many[repeat] / one[repeat] for repeat in many if repeat in one]
     return ranged(shares)
 

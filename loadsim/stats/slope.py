@@ -1,4 +1,4 @@
-"""The slope: by how much a time grows with each caller more, by least squares over the repeats' medians."""
+"""The slope: by how much a figure grows with another one, such as a time with each caller more, by least squares."""
 
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
@@ -12,12 +12,12 @@ from .spread import since
 
 CONFIDENCE = 0.95
 
-Sample = tuple[int, float]
-"""Callers of a load point, and the median of one of its repeats, in seconds."""
+Sample = tuple[float, float]
+"""What a figure hangs on, and the figure: callers of a load point, and the median of one of its repeats in seconds."""
 
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
-    """The line through `n` samples: `per` seconds with each caller more, from `start` at none.
+    """The line through `n` samples: `per` more with each caller, minute or degree more, from `start` at none.
 
     low, high: the 95 % interval of `per` by Student's t, with n - 2 degrees of freedom; None under 3 samples. fit: R²,
     the part of the samples' variance that the line explains; None where they do not vary.
@@ -30,8 +30,8 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
     fit: float | None
     n: int
 
-    def at(self, callers: float) -> float:
-        return self.start + self.per * callers
+    def at(self, x: float) -> float:
+        return self.start + self.per * x
 
 
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +43,11 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def slope(samples: Sequence[Sample]) -> Slope | None:
-    """None: they are not of two or more numbers of callers."""
-    callers, values = [each[0] for each in samples], [each[1] for each in samples]
-    if len(set(callers)) < 2:
+    """None: they are not of two or more numbers of callers, or whatever the figure hangs on."""
+    along, values = [each[0] for each in samples], [each[1] for each in samples]
+    if len(set(along)) < 2:
         return None
-    line = stats.linregress(callers, values)
+    line = stats.linregress(along, values)
     free = len(samples) - 2
     flat = len(set(values)) == 1  # no variance to explain, and no error either
     error = 0.0 if flat else float(line.stderr)

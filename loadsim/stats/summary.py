@@ -204,6 +204,11 @@ def _total(rows: list[RequestRow]) -> float | None:
     """Of a repeat whose rows all count; a part of them would pass for all."""
     if not all(map(in_headline, rows)):
         return None
+    spoken = [row for row in rows if row.first_token_s is not None and row.last_token_s is not None]
+    if max((row.first_token_s or 0.0 for row in spoken), default=0.0) > min(
+        (row.last_token_s or 0.0 for row in spoken), default=0.0
+    ):
+        return None  # they never all speak at once, as in hours of load
     return window_rate([[t + row.sent_s for t in row.token_s] for row in rows if row.sent_s is not None])
 
 

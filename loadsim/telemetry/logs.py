@@ -33,7 +33,8 @@ class Sink(Protocol):
 
 
 class Logs:
-    """The logs of a run that goes on. `serves` and `left` say which server is under load."""
+    """The logs of a run that goes on. `serves` and `left` say which server is under load; `latest`: each card's last
+    sample, by its number."""
 
     def __init__(self, telemetry: Telemetry, sink: Sink) -> None:
         self._telemetry = telemetry
@@ -42,6 +43,7 @@ class Logs:
         self._card: Sampler | None = None
         self._server: ServerLog | None = None
         self._lag = Lag()
+        self.latest: dict[int, CardSample] = {}
         self._missing: dict[int, tuple[str, ...]] = {}
 
     async def start(self, server: Server) -> None:
@@ -65,8 +67,7 @@ class Logs:
 
     def serves(self, server: Asked, group: int | None, guarded: bool) -> None:
         """From now on this is the server; `group`: its process group, if we started it, `guarded` by its first one."""
-        for sampler in self._samplers:
-            sampler.tell(Order(group=group, guarded=guarded))
+        self.moved(group, guarded)
         if self._telemetry.every is not None:
             self._server = ServerLog(
                 server,
@@ -75,6 +76,11 @@ class Logs:
                 lambda sample: self._keep("server", sample),
                 lambda *said: self._note("server", *said),
             )
+
+    def moved(self, group: int | None, guarded: bool) -> None:
+        """It is another process group now."""
+        for sampler in self._samplers:
+            sampler.tell(Order(group=group, guarded=guarded))
 
     async def left(self) -> None:
         """That server is not asked any more."""
@@ -100,7 +106,8 @@ class Logs:
         match line:
             case Sampled(sample):
                 if numbers is None or sample.card in numbers:
-                    self._keep("card", msgspec.structs.replace(sample, t_s=self._sink.clock()))
+                    self.latest[sample.card] = msgspec.structs.replace(sample, t_s=self._sink.clock())
+                    self._keep("card", self.latest[sample.card])
             case Known(cards):
                 self._know([card for card in cards if numbers is None or card.card in numbers])
             case Lost(card, why):

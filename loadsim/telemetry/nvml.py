@@ -48,6 +48,9 @@ NEVER = (
 """What it says of a sensor that need not be asked for again; anything else may pass."""
 
 
+SLOWDOWN = pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
+
+
 class NoCardsError(Exception):
     """There is no card to be read; the text says why."""
 
@@ -103,6 +106,7 @@ class Card:
             default_limit_w=_or_none(lambda: pynvml.nvmlDeviceGetPowerManagementDefaultLimit(card) / 1000),
             pcie_generation=_or_none(lambda: int(pynvml.nvmlDeviceGetMaxPcieLinkGeneration(card))),
             pcie_width=_or_none(lambda: int(pynvml.nvmlDeviceGetMaxPcieLinkWidth(card))),
+            slowdown_c=_or_none(lambda: float(pynvml.nvmlDeviceGetTemperatureThreshold(card, SLOWDOWN))),
             missing=tuple(_fields(self.missing)),
         )
 

@@ -1,6 +1,6 @@
 """Runs of the lab's scenarios at a reduced size. `python -m tests.analysis.small`, from the checkout's root, records
-some in tests/analysis/runs anew: on the embedded server, and of `tools` on one that always calls the same tool,
-rightly."""
+some in tests/analysis/runs anew: on the embedded server, of `tools` on one that always calls the same tool, rightly,
+and of `decay` on a simulated card and a server that slows down as the article's did."""
 
 import shutil
 import subprocess
@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 
 import msgspec
+
+from tests.analysis.decaying import SHORT, record
 
 ROOT = Path(__file__).parents[2]
 RUNS = Path(__file__).parent / "runs"
@@ -74,9 +76,17 @@ def main() -> None:
                 _with_a_server_that_calls(out)
             else:
                 run(scenario, out, "--no-text", sets=SMALL[scenario])
-            (RUNS / name).mkdir(parents=True, exist_ok=True)
-            for file in ("run.json", "requests.jsonl"):
-                shutil.copy(out / file, RUNS / name / file)
+            _keep(out, name, "run.json", "requests.jsonl")
+        out = Path(folder) / "decay"
+        sets = ("callers.warm.count=2", "telemetry.every=500 ms", "reply={exactly: 20}")
+        record(SHORT["memory heat"], out, Path(folder), *sets)
+        _keep(out, "decay", "run.json", "requests.jsonl", "card.jsonl", "host.jsonl")
+
+
+def _keep(out: Path, name: str, *files: str) -> None:
+    (RUNS / name).mkdir(parents=True, exist_ok=True)
+    for file in files:
+        shutil.copy(out / file, RUNS / name / file)
 
 
 def _with_a_server_that_calls(out: Path) -> None:

@@ -1,6 +1,9 @@
 """`loadsim plan callers`: bad input in a line, and a search on the embedded server."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,6 +86,7 @@ def test_a_search_on_the_embedded_server(monkeypatch: pytest.MonkeyPatch, capsys
     assert callers(monkeypatch, *args, "--together-only") == 0
     out = capsys.readouterr().out
     found = read(Path("run"))
+    assert found is not None
     assert (found.callers, found.high, found.limit, found.slots) == (3, None, "most", 3)
     assert "At least 3 warm callers meet every target. The search ends there (--most)." in " ".join(out.split())
     assert "Confirmed on a server with 3 slots (-np 3) and no more." in out
@@ -91,9 +95,36 @@ def test_a_search_on_the_embedded_server(monkeypatch: pytest.MonkeyPatch, capsys
     assert run.facts["ended"] == "complete"
     assert [event["settings"]["context"] for event in run.events if event["event"] == "server"] == [32768, 49152]
     assert loadsim(monkeypatch, "report", "run") == 0
-    assert "\n3 warm, slots 0-2\n" in capsys.readouterr().out
+    again = capsys.readouterr().out
+    assert again.startswith(out.partition("\nThe run lies in")[0])  # the search, as it was printed
+    assert "\n3 warm, slots 0-2\n" in again
+    assert run.host and run.server
     assert loadsim(monkeypatch, "scenario", "--resume", "run") == 2
     assert json.loads(Path("run/plan.json").read_text())["callers"] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_after_a_signal_what_is_known_is_said(number: signal.Signals) -> None:
+    program = [sys.executable, "-m", "loadsim", "plan", "callers", "small.yaml", "--slo", "ttft p95 <= 60 s"]
+    with subprocess.Popen([*program, "--out", "run"], stdout=subprocess.PIPE, text=True) as search:
+        assert search.stdout is not None
+        said = ""
+        while "holds" not in said:  # a point is over
+            said += search.stdout.readline()
+            assert search.poll() is None, said
+        search.send_signal(number)
+        said = " ".join((said + search.stdout.read()).split())
+    assert search.returncode == 130
+    assert "The search was stopped by hand. Whether " in said
+    assert said.endswith("The run lies in run")
+    found = read(Path("run"))
+    assert found is not None
+    assert (found.limit, found.callers) == ("interrupted", found.points[0].count)
+    report = subprocess.run([sys.executable, "-m", "loadsim", "report", "run"], capture_output=True, text=True)
+    assert report.returncode == 1
+    assert "The search was stopped by hand." in report.stdout
 
 
 @pytest.mark.slow
@@ -109,6 +140,7 @@ def test_the_answer_is_confirmed_with_the_pace_of_people(
     assert "Now 1 caller with the pace of people, until 6 replies are heard: about " in out
     assert "This is not real load: time runs 20 times faster." in out
     found = read(Path("run"))
+    assert found is not None
     assert found.paced is not None
     assert found.paced.measured is not None
     assert found.paced.measured.replies >= 6

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from loadsim.engine import point
+from loadsim.engine import bench, point
 from loadsim.engine.places import places
 from loadsim.engine.preflight import check_server, preflight
 from loadsim.engine.progress import Progress
@@ -365,7 +365,7 @@ def test_the_load_ends_when_the_pace_says_so(
     assert progress.loads_left_s == pytest.approx(0, abs=1e-6)
     first, last = (e["t_s"] for e in found.events if e["event"] == "phase" and e["phase"] == "all callers")
     # the connections are opened before the load; measuring began with the first one
-    lead = point.LEAD_S + point.LEAD_PER_CALLER_S * len({r.caller for r in of(found, "load")})
+    lead = bench.LEAD_S + bench.LEAD_PER_CALLER_S * len({r.caller for r in of(found, "load")})
     assert progress.load_ends - progress.measuring_since == pytest.approx(last - first + lead + seconds, abs=0.02)
 
 

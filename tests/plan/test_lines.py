@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from loadsim.plan.ahead import Ahead
 from loadsim.plan.found import Found, Limit, Measured, Paced
-from loadsim.plan.lines import answer, before_paced, duration, heading, line
+from loadsim.plan.lines import ahead, answer, before_paced, duration, heading, line, table
 from loadsim.plan.slo import parse, targets
 from loadsim.plan.verdict import Figure, Verdict
 
@@ -85,6 +87,35 @@ def test_a_search_that_stopped_says_what_is_not_known(callers: int, high: int | 
     told = list(answer(found(callers, high, "heat", stopped="it was hot")))
     assert told[-1].startswith("The search stopped: it was hot.")
     assert [*told[:-1], told[-1].removeprefix("The search stopped: it was hot.").strip()] == said
+
+
+@pytest.mark.parametrize("how", ["stopped by hand", "killed, or still goes on"])
+def test_a_search_that_was_interrupted_says_what_is_known(how: str) -> None:
+    told = list(answer(found(4, 7, "interrupted", stopped=how)))
+    assert told == [
+        "At least 4 warm callers meet every target.",
+        f"The search was {how}. Whether 5 to 7 hold is not known.",
+    ]
+
+
+def test_what_is_left_is_told() -> None:
+    left = Ahead(low=8, high=15, points=3, confirmation=True, seconds=70.4)
+    assert ahead(left) == "        (8 to 15: 3 load points and the confirmation left, about 1 min 10 s)"
+    only = msgspec.structs.replace(left, low=8, high=8, points=0, seconds=20)
+    assert ahead(only) == "        (8: the confirmation left, about 20 s)"
+    assert ahead(msgspec.structs.replace(left, points=1, confirmation=False)) == (
+        "        (8 to 15: 1 load point left, about 1 min 10 s)"
+    )
+
+
+def test_the_whole_search_again() -> None:
+    measured = point(12, 0.31, "meets", repeats=1, replies=360, load="paced")
+    paced = Paced(callers=12, needed=300, seconds=372, measured=measured)
+    told = found(12, 12, reason="13 fails: it", points=[point(12, 0.7, "meets"), measured], paced=paced)
+    lines = list(table(told))
+    assert lines[:5] == [*heading("warm", TARGETS, False), line(told.points[0], TARGETS)]
+    assert lines[5:9] == ["", before_paced(paced), "", line(measured, TARGETS)]
+    assert len(lines) == 9
 
 
 def test_a_server_that_is_there_is_not_started_again_with_fewer_slots() -> None:

@@ -1,16 +1,23 @@
 """Searches in virtual time, on cards of known capacity: what is found, what it took, and what stops them."""
 
+import asyncio
+import errno
 import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loadsim.plan.found import Found, Paced
+from loadsim.plan.ahead import Ahead
+from loadsim.plan.found import Found, Measured, Paced
+from loadsim.plan.found import read as read_found
+from loadsim.plan.heat import too_hot
+from loadsim.plan.lines import answer
 from loadsim.report.point import points
 from loadsim.report.table import render
 from loadsim.results.read import read
-from loadsim.types import BadInput, RunStopped
+from loadsim.stats.cards import cards
+from loadsim.types import BadInput, CardSample, RunStopped, Unwritable
 from tests.plan.card import SMALL, Card, find, first_token
 from tests.plan.test_steps import bisection
 from tests.report.runs import text_of
@@ -40,7 +47,9 @@ def test_the_largest_number_that_meets_the_target_is_found_with_the_reason(tmp_p
     assert found.reason.endswith(" ms of 284")
     assert card.started == [4, 8, 5]  # with more slots where they are needed, and for the answer just as many
     assert (found.confirmed, found.slots) == ("5 warm, slots=5", 5)
-    assert said == found.points
+    assert [each for each in said if isinstance(each, Measured)] == found.points
+    (ahead,) = (each for each in said if isinstance(each, Ahead))  # once 8 fails: 6 and 5, and 4 held with 4 slots
+    assert (ahead.low, ahead.high, ahead.points, ahead.confirmation, said.index(ahead)) == (4, 7, 2, False, 4)
     assert [point.verdict for point in found.points] == ["meets"] * 3 + ["misses"] * 2 + ["meets"] * 2
     assert all(point.alone == pytest.approx(100) for point in found.points)  # a token every 10 ms
 
@@ -80,7 +89,121 @@ def test_nearer_than_the_noise_the_answer_is_one_or_the_other(tmp_path: Path) ->
     assert found.reason is not None
     assert found.reason.startswith("5 fails: ")
     (near,) = (point for point in found.points if point.verdict == "unclear")
-    assert (near.count, near.repeats) == (4, 12)
+    assert (near.count, near.repeats) == (4, 6)  # more would hardly tell
+
+
+def sawtooth(first: dict[int, float], at: int = 6) -> Card:
+    """The first token comes after so many s by callers, else 50 ms; `at` so many after 300 ms, 20 less or more."""
+    card: Card
+
+    def behave(callers: int, z: float) -> Faults:
+        there = 0.32 if card.bursts % 2 else 0.28  # a repeat has an odd number of bursts
+        return Faults(first=there if callers == at else first.get(callers, 0.05), step=0.01)
+
+    card = Card(behave)
+    return card
+
+
+def test_an_unclear_number_is_gone_on_with_where_it_decides(tmp_path: Path) -> None:
+    found, said = find(tmp_path / "run", sawtooth({7: 0.5, 8: 0.5}), "ttft p95 <= 320 ms")
+    told = [(each.count, each.repeats, each.verdict) for each in said if isinstance(each, Measured)]
+    assert told[4:] == [
+        (6, 6, "unclear"), (5, 3, "meets"), (7, 3, "misses"), (6, 12, "meets"), (6, 12, "meets"),
+    ]  # fmt: skip
+    assert (found.callers, found.high, counts(found)) == (6, 6, [1, 2, 4, 8, 5, 7, 6, 6])
+
+
+def test_an_unclear_number_that_alone_is_left_is_not_left(tmp_path: Path) -> None:
+    _, said = find(tmp_path / "run", sawtooth({6: 0.5, 8: 0.5}, at=5), "ttft p95 <= 320 ms")
+    told = [(each.point, each.verdict) for each in said if isinstance(each, Measured)]
+    assert told[4:6] == [("6 warm", "misses"), ("5 warm", "meets")]
+
+
+@pytest.mark.parametrize(("five", "seven", "answer"), [(0.05, 0.05, 7), (0.5, 0.5, 4)])
+def test_an_unclear_number_is_left_where_its_neighbour_tells(
+    tmp_path: Path, five: float, seven: float, answer: int
+) -> None:
+    found, _ = find(tmp_path / "run", sawtooth({5: five, 7: seven, 8: 0.5}), "ttft p95 <= 320 ms")
+    assert (found.callers, found.high) == (answer, answer)
+    (six,) = (point for point in found.points if point.count == 6)
+    assert (six.verdict, six.repeats) == ("unclear", 6)
+
+
+def test_an_unclear_number_whose_server_is_gone_is_measured_anew(tmp_path: Path) -> None:
+    card = sawtooth({7: 0.5})
+    card.most = 7  # 8 does not start: each number more is a larger server
+    found, _ = find(tmp_path / "run", card, "ttft p95 <= 320 ms")
+    assert card.started == [4, 6, 7, 6]
+    assert [(point.point, point.repeats) for point in found.points][-4:] == [
+        ("5 warm", 3), ("7 warm", 3), ("6 warm, slots=7", 11), ("6 warm, slots=6", 12),
+    ]  # fmt: skip
+    assert (found.callers, found.high) == (6, 6)
+
+
+def test_only_a_share_needs_all_of_one_callers_replies(tmp_path: Path) -> None:
+    six = {"baseline": {"replies": 6}}
+    for folder, slo, each in (("ttft", midway(1), 2), ("share", "share >= 1 %", 6)):
+        find(tmp_path / folder, Card(first_token()), slo, scenario=six, most=1)
+        rows = [row for row in read(tmp_path / folder).rows if (row.row, row.point) == ("baseline", "1 warm")]
+        assert {(row.repeat, row.side): 0 for row in rows}.keys() == {
+            (repeat, side) for repeat in (1, 2, 3) for side in ("before", "after")
+        }
+        assert len(rows) == 3 * 2 * each
+
+
+# -- what is there when it ends early
+
+
+def test_what_is_known_is_on_disk_after_every_point(tmp_path: Path) -> None:
+    seen = []
+
+    def hear(what: Measured | Paced | Ahead) -> None:
+        if isinstance(what, Measured):
+            known = read_found(tmp_path / "run")
+            assert known is not None
+            assert known.points[-1] == what
+            seen.append((known.callers, known.high, known.limit, known.stopped))
+
+    found, _ = find(tmp_path / "run", Card(first_token()), midway(3), hear=hear)
+    assert [each[:2] for each in seen] == [(1, None), (2, None), (2, 3), (3, 3), (3, 3)]
+    assert {each[2:] for each in seen} == {("interrupted", "killed, or still goes on")}
+    assert read_found(tmp_path / "run") == found
+    assert (found.limit, found.stopped) == ("target", None)
+
+
+def test_a_search_that_is_stopped_by_hand_loses_nothing(tmp_path: Path) -> None:
+    def hear(what: Measured | Paced | Ahead) -> None:
+        if isinstance(what, Measured) and what.count == 2:
+            task = asyncio.current_task()
+            assert task is not None
+            asyncio.get_running_loop().call_later(2.5, task.cancel)
+
+    with pytest.raises(asyncio.CancelledError):
+        find(tmp_path / "run", Card(first_token()), midway(9), hear=hear)
+    known = read_found(tmp_path / "run")
+    assert known is not None
+    assert (known.callers, known.high, known.limit, known.stopped) == (2, None, "interrupted", "stopped by hand")
+    last = known.points[-1]
+    assert (last.count, last.verdict, last.why) == (4, "unclear", "stopped by hand")
+    assert last.repeats in (1, 2)
+    assert last.replies == 4 * last.repeats
+    assert list(answer(known))[1] == "The search was stopped by hand. Whether 3 or more hold is not known."
+
+
+def test_a_disk_that_is_full_is_told_and_the_last_answer_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hear(what: Measured | Paced | Ahead) -> None:
+        if isinstance(what, Measured) and what.count == 2:
+
+            def full(path: Path, data: bytes) -> int:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+            monkeypatch.setattr(Path, "write_bytes", full)
+
+    with pytest.raises(Unwritable, match="No space left on device"):
+        find(tmp_path / "run", Card(first_token()), midway(9), hear=hear)
+    known = read_found(tmp_path / "run")
+    assert known is not None
+    assert known.callers == 2
 
 
 def test_a_repeat_that_adds_nothing_is_not_measured(tmp_path: Path) -> None:
@@ -191,10 +314,83 @@ def test_heat_stops_the_search(tmp_path: Path) -> None:
     assert found.limit == "heat"
     assert found.stopped is not None
     assert found.stopped.startswith(
-        "heat suspected: around 4 warm one caller decodes 66.7 tokens/s at best, 33.3 % less"
+        "heat suspected: around 4 warm one caller decodes 66.7 tokens/s at best, 33.3 % less than around 1 warm (100), "
+        "at an unknown temperature"
     )
     assert (found.callers, found.high) == (2, None)  # what the hot card did is no verdict
     assert [point.verdict for point in found.points] == ["meets", "meets", "unclear"]
+
+
+def slows(card: Card) -> bool:
+    return card.bursts >= 30
+
+
+def slowing() -> Card:
+    """A card on which each token takes half as long again from the 30th burst on."""
+    card: Card
+    card = Card(lambda callers, z: Faults(first=0.05, step=0.015 if slows(card) else 0.01))
+    return card
+
+
+def test_with_a_card_log_a_slower_card_is_heat_where_it_has_warmed_up(tmp_path: Path) -> None:
+    found, _ = find(
+        tmp_path / "run", slowing(), "ttft p95 <= 800 ms",
+        log=lambda card: CardSample(card=0, core_c=88.0 if slows(card) else 57.0, sm_mhz=1695, reasons=()),
+    )  # fmt: skip
+    assert (found.limit, found.callers) == ("heat", 2)
+    assert found.stopped == (
+        "heat: around 4 warm one caller decodes 66.7 tokens/s at best, 33.3 % less than around 1 warm (100), and the "
+        "card has warmed up (57 C at most then, 88 C now); figures no longer compare"
+    )
+
+
+def test_with_a_card_log_a_slower_card_that_is_no_hotter_is_told(tmp_path: Path) -> None:
+    log = lambda card: CardSample(card=0, core_c=58.0 if slows(card) else 57.0)  # noqa: E731
+    found, _ = find(tmp_path / "run", slowing(), "ttft p95 <= 800 ms", log=log)
+    assert found.limit == "broken"
+    assert found.stopped is not None
+    assert found.stopped.endswith(
+        "not for heat (57 C at most then, 58 C now): something else slows it; figures no longer compare"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hot", "said"),
+    [
+        (
+            {"core_c": 83.0, "reasons": ("sw thermal slowdown",)},
+            "83 C, SM 1,200 MHz, throttled by: sw thermal slowdown",
+        ),
+        ({"core_c": 93.0, "reasons": ()}, "93 C, SM 1,200 MHz, never throttled; it slows down at 93 C"),
+    ],
+)
+def test_a_card_that_says_that_it_is_hot_stops_the_search(tmp_path: Path, hot: dict[str, Any], said: str) -> None:
+    """Also where its rate has not fallen yet."""
+    now: dict[str, Any] = {"core_c": 57.0, "sm_mhz": 1200.0, "reasons": ()}
+
+    def hear(what: Measured | Paced | Ahead) -> None:
+        if isinstance(what, Measured) and what.count == 2:
+            now.update(hot)
+
+    log = lambda card: CardSample(card=0, **now)  # noqa: E731
+    found, _ = find(tmp_path / "run", Card(first_token()), midway(9), log=log, hear=hear)
+    assert (found.limit, found.callers, found.high) == ("heat", 2, None)
+    assert found.stopped is not None
+    assert found.stopped.startswith(f"heat at 4 warm: card 0: {said}")
+    assert found.stopped.endswith("; figures no longer compare")
+    assert found.points[-1].repeats == 3  # no repeat more makes it cooler
+
+
+def test_a_power_cap_is_no_heat(tmp_path: Path) -> None:
+    capped = CardSample(card=0, core_c=80.0, sm_mhz=1500, reasons=("sw power cap",))
+    found, _ = find(tmp_path / "run", Card(first_token()), midway(3), log=lambda card: capped)
+    assert (found.callers, found.stopped) == (3, None)
+
+
+@pytest.mark.parametrize(("also", "hot"), [((), True), (("hw power brake slowdown",), False)])
+def test_halved_clocks_are_heat_unless_the_power_brake_did_it(also: tuple[str, ...], hot: bool) -> None:
+    seen = cards([CardSample(card=0, core_c=70.0, reasons=("hw slowdown", *also))])
+    assert (too_hot(seen, []) is not None) is hot
 
 
 def test_a_slow_client_stops_the_search(tmp_path: Path) -> None:

@@ -35,6 +35,22 @@ def test_two_repeats_decide_nothing() -> None:
     assert judge(TTFT, samples(*[0.5] * LEAST), 12).verdict == "meets"
 
 
+def test_more_repeats_are_given_up_only_where_they_hardly_tell() -> None:
+    """Most points whose mean is the limit are given up after half of the repeats; nearly none would become clear."""
+    chance = random.Random(3)
+    given_up = clear = at_the_limit = 0
+    for off in (0.0, 0.25, 0.5, 0.75, 1.0, 1.25):
+        for _ in range(200):
+            values = samples(*(chance.gauss(0.8 + 0.01 * off, 0.01) for _ in range(12)))
+            looks = [judge(TTFT, values[:n], 12) for n in range(LEAST, 13)]
+            if looks[3].near and all(look.verdict == "unclear" for look in looks[:4]):  # after six
+                given_up += 1
+                at_the_limit += not off
+                clear += any(look.verdict != "unclear" for look in looks)
+    assert at_the_limit > 100
+    assert clear / given_up < 0.03
+
+
 def test_every_look_is_surer_the_more_there_are() -> None:
     assert confidence(12) == pytest.approx(0.99)
     assert confidence(3) == pytest.approx(0.9)

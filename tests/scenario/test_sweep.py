@@ -20,7 +20,7 @@ callers:
 """
 CAN = (
     "keys that can be swept: callers, probe, server, fit, baseline, reply, pace, voice, barge_in, speculation, "
-    "retry, patience, history, duration, request, timeout"
+    "retry, patience, history, duration, phases, window, abort, request, timeout"
 )
 SETTINGS = (
     "slots, context, batch, ubatch, checkpoints, checkpoint_min_step, cache_ram, cache_idle_slots, kv_unified, "

@@ -1,5 +1,7 @@
 """How calls ended."""
 
+import pytest
+
 from loadsim.stats.calls import calls
 from tests.stats.rows import call
 
@@ -22,3 +24,10 @@ def test_calls_of_a_point_and_of_a_group() -> None:
 def test_runs_of_old_tell_nothing_of_calls() -> None:
     assert calls([{"event": "client", "point": "p"}], "p") is None
     assert calls([call(1, 1, "ended")], "q") is None
+
+
+@pytest.mark.parametrize("why", ["time", "left", "stopped"])
+def test_of_a_call_that_was_not_to_go_on_only_what_it_came_to_is_planned(why: str) -> None:
+    found = calls([call(74, 10, why), call(74, 74, "ended")], "p")
+    assert found is not None
+    assert (found.planned, found.said, found.error_rate) == (84, 84, 0)

@@ -22,6 +22,19 @@ def test_sides_stand_in_the_order_in_which_they_were_measured() -> None:
     assert change([first, second, last]) == pytest.approx(-0.75)
 
 
+def test_each_pause_within_a_load_is_a_time_of_its_own() -> None:
+    rows = [
+        one(i, "during", step, sent_s=t + i, end_s=t + i + 0.5, call=n)
+        for n, t, step in ((1, 300.0, 0.01), (2, 600.0, 0.02))
+        for i in range(3)
+    ]
+    first, last = alone(rows)
+    assert (first.side, first.at, first.until, last.at, last.until) == ("during", 301.0, 302.5, 601.0, 602.5)
+    assert first.rates == pytest.approx((100.0, 100.0))
+    assert last.rates == pytest.approx((50.0, 50.0))
+    assert last.own == pytest.approx(50.0)  # 20 ms a token, by the rows' server's clock
+
+
 def test_the_articles_card() -> None:
     rows = [one(1, "before", 1 / 218.6, sent_s=0.0), one(1, "after", 1 / 97.6, sent_s=1440.0)]
     assert change(alone(rows)) == pytest.approx(-0.55, abs=0.005)  # 218.6 to 97.6 tokens/s: "fell 55 %"

@@ -52,6 +52,11 @@ def test_a_stall_moves_the_mean_rate_but_not_the_median_one() -> None:
     assert decode_rate(token_s) == 1.0
 
 
+def test_the_median_of_an_even_number_of_gaps_is_between_the_middle_ones() -> None:
+    assert median_gap_rate([0.0, 4.0, 5.0, 7.0, 15.0]) == 1 / 3  # gaps of 1, 2, 4 and 8
+    assert median_gap_rate([0.0, 1.0, 4.0]) == 1 / 2
+
+
 @given(ARRIVALS)
 def test_the_mean_gap_is_the_decode_rate_upside_down(token_s: list[float]) -> None:
     rate = decode_rate(token_s)

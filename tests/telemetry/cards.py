@@ -42,6 +42,7 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True):
     uuid: str = "GPU-simulated-0"
     memory_mib: float = 24576
     limit_w: float = 350
+    slowdown_c: float = 93
     missing: tuple[str, ...] = ()
     lost: tuple[tuple[float, float], ...] = ()
     slow: float = 0.0

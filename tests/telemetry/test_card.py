@@ -121,6 +121,7 @@ def test_all_that_a_card_tells_in_its_units(tmp_path: Path) -> None:
         "default_limit_w": 350.0,
         "pcie_generation": 4,
         "pcie_width": 16,
+        "slowdown_c": 93.0,
         "missing": (),
     }
 

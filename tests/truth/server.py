@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from . import prompt
 from .faults import Faults, error
@@ -24,6 +25,7 @@ from .stream import BUILD, CREATED, MODEL, ChatBody, Reply
 CHAT = (("POST", "/v1/chat/completions"), ("POST", "/chat/completions"))
 COMPLETE = ("POST", PATH)
 LOG = ("GET", "/truth")
+MIB = 1 << 20
 OPEN = ("/health", "/v1/health", "/models", "/v1/models")  # as in llama-server, without a key
 
 
@@ -35,6 +37,8 @@ class Options(Schedule, frozen=True, kw_only=True):
     plain: an OpenAI server without timings, slots, props and the like. api_key: 401 without it.
     body: streams in HTTP chunks, or up to the connection's end. metrics, listed: serve /metrics, /slots. cached: a slot
     keeps its prompt for the next one. release: how long a slot stays busy after its client has left.
+    slower: (seconds since the server began, factor) in straight lines: by how much a reply's steps are longer that
+    begins then. leak: MiB a second that the server's memory grows by.
     """
 
     slots: int = 12
@@ -49,6 +53,8 @@ class Options(Schedule, frozen=True, kw_only=True):
     listed: bool = True
     cached: bool = True
     release: float = 0.0
+    slower: tuple[tuple[float, float], ...] = ()
+    leak: float = 0.0
 
 
 class Truth:
@@ -66,6 +72,7 @@ class Truth:
         self._numbers = itertools.count()
         self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._opened = time.monotonic()
+        self._leaked: list[bytes] = []
 
     def connection(self) -> Connection:
         """A protocol for one more client."""
@@ -191,7 +198,7 @@ class Truth:
         reply = (Completion if isinstance(body, CompletionBody) else Reply)(
             number=job.entry.number,
             body=body,
-            schedule=job.faults.schedule(self.options),
+            schedule=self._slowed(job.faults.schedule(self.options)),
             faults=job.faults,
             slot=slot.number,
             cache_n=slot.cache_n,
@@ -204,6 +211,17 @@ class Truth:
         else:
             self._ticker.add(when, functools.partial(self._step, job))
         return True
+
+    def _slowed(self, schedule: Schedule) -> Schedule:
+        options, since = self.options, time.monotonic() - self._opened
+        if options.leak:
+            self._leaked.append(b"x" * (int(options.leak * since * MIB) - sum(map(len, self._leaked))))
+        if not options.slower:
+            return schedule
+        times, factors = np.array(options.slower).T
+        factor = float(np.interp(since, times, factors))
+        # In steps of a hundredth, since the chunks of a schedule are kept.
+        return msgspec.structs.replace(schedule, step=schedule.step * round(factor, 2))
 
     def _step(self, job: Job, now: float) -> float | None:
         when = job.step(now)

@@ -120,6 +120,24 @@ def test_many_streams_keep_the_schedule() -> None:
     during(test, slots=50)
 
 
+def test_a_server_that_becomes_slower_and_grows() -> None:
+    """Twice as slow from the start, so that the nine steps after the first token take 90 ms, which it tells too."""
+    answer, entry = one(slower=((0, 2), (10, 2)))
+    assert entry.token_s[-1] - entry.token_s[0] >= 0.09 - 0.003
+    assert answer.events[-1]["timings"]["predicted_ms"] == pytest.approx(90)
+
+    async def test(truth: Truth) -> None:
+        held = []
+        for wait in (0.05, 0.1):
+            await asyncio.sleep(wait)
+            await chat(truth)
+            held.append(sum(map(len, truth._leaked)) / (1 << 20))
+        assert held[0] == pytest.approx(50, abs=30)  # 1,000 MiB a second
+        assert held[1] - held[0] > 100
+
+    during(test, leak=1000)
+
+
 # -- routes
 
 

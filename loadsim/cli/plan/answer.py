@@ -77,6 +77,8 @@ def answer(
 def _searched(folder: Path, asked: Load) -> tuple[Searched, Load]:
     """What a search found, and the load with the times of its callers who had the pace of people, if there were any."""
     done = found.read(folder)
+    if done is None:
+        raise BadInput(f"{folder} holds no search: it has no {found.FILE}; loadsim plan callers makes one")
     if asked.calls and asked.run is None and (pace := real_pace(done)) is not None:
         asked = msgspec.structs.replace(asked, run=folder, point=pace.point)
     return from_search(done, read(folder)), asked

@@ -12,9 +12,10 @@ from rich.console import Console
 from ...engine.ending import Ending
 from ...engine.preflight import Recordings
 from ...engine.progress import Progress
-from ...plan.found import Found, Measured, Paced, write
+from ...plan.ahead import Ahead
+from ...plan.found import Measured, Paced, read
 from ...plan.kept import Kept
-from ...plan.lines import answer, before_paced, heading, line
+from ...plan.lines import SENTENCES, ahead, answer, before_paced, heading, line
 from ...plan.search import Wish, search
 from ...plan.slo import targets
 from ...plan.variant import searched
@@ -89,11 +90,16 @@ def callers(
         return recorder
 
     try:
-        found = run_to_disk(begin, partial(look, wish, recordings, key, console), console, phases=False)
+        run_to_disk(begin, partial(look, wish, recordings, key, console), console, phases=False)
     finally:
+        # However it ended, what was found is said.
+        found = None
         if began(folder, made):
+            found = read(folder)
+            for text in ["", *answer(found)] if found else []:
+                console.print(text, style="bold")
             console.print(f"\nThe run lies in {folder}", soft_wrap=True)
-    if found.stopped:
+    if found is None or found.stopped:
         raise SystemExit(1)
 
 
@@ -105,20 +111,18 @@ async def look(
     recorder: Kept,
     progress: Progress,
     ending: Ending,
-) -> Found:
-    """Search, say what is measured and what was found, and leave it in the run's folder."""
+) -> None:
+    """Search, and say what is measured."""
 
-    def say(what: Measured | Paced) -> None:
-        if isinstance(what, Paced):
-            console.print(f"\n{before_paced(what)}\n")
-        else:
-            console.print(line(what, wish.targets), soft_wrap=True)
+    def say(what: Measured | Paced | Ahead) -> None:
+        match what:
+            case Paced():
+                console.print(f"\n{before_paced(what)}\n")
+            case Ahead():
+                console.print(ahead(what), soft_wrap=True)
+            case Measured():
+                console.print(line(what, wish.targets), soft_wrap=True)
 
     for text in heading(wish.group or "", wish.targets, wish.default):
-        console.print(text, soft_wrap=not text.startswith("The"))
-    found = await search(wish, recordings, recorder, progress, key, say, ending=ending)
-    write(found, recorder.path)
-    console.print()
-    for text in answer(found):
-        console.print(text, style="bold")
-    return found
+        console.print(text, soft_wrap=not text.startswith(SENTENCES))
+    await search(wish, recordings, recorder, progress, key, say, ending=ending)

@@ -14,7 +14,7 @@ from ...recording.model import Recording
 from ...scenario.model import Probe
 from ...server.api import Reply, Server
 from ...types import ChatRequest, CompletionRequest, RequestRow, RunStopped
-from ..point import LEAD_S, Bench
+from ..bench import LEAD_S, Bench
 
 
 class Prober:

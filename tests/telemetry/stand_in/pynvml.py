@@ -161,6 +161,12 @@ def nvmlDeviceGetMaxPcieLinkWidth(handle: _Handle) -> int:  # noqa: N802
     return 16
 
 
+def nvmlDeviceGetTemperatureThreshold(handle: _Handle, threshold: int) -> int:  # noqa: N802
+    if threshold != real.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN:
+        raise _fail("INVALID_ARGUMENT")
+    return round(_card(handle, "slowdown_c").slowdown_c)
+
+
 # -- sensors
 
 

@@ -1,0 +1,242 @@
+"""How a load went over time: window by window, phase by phase, and one caller alone in its pauses.
+
+Seconds on the run's clock in, seconds and tokens/s out; what is not known is None.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ..types import RequestRow, Side
+from .headline import failed, in_headline
+from .spread import Spread, known, middle, since, spread
+from .tokens import decode_rate, gaps
+
+Event = dict[str, Any]
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What some requests met. `requests`: without those that were taken back; `callers` had one that ended. `gap.max`
+    is the longest stall, `decode` the median reply's rate, `errors` are by name."""
+
+    requests: int
+    callers: int
+    ttft: Spread
+    gap: Spread
+    decode: float | None
+    errors: dict[str, int]
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """The requests that ended from `start_s` to `end_s`; `at`: seconds since the load began. `paused`: for so many of
+    these seconds nobody began a turn."""
+
+    repeat: int
+    at: float
+    start_s: float
+    end_s: float
+    paused: float
+    figures: Figures
+
+
+class PhaseFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The requests that were due in one phase of the scenario; `callers`: at its beginning and its end."""
+
+    repeat: int
+    name: str
+    callers: tuple[int, int]
+    start_s: float
+    end_s: float
+    figures: Figures
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """How a phase with more callers than its neighbours was got over: `seconds` from its end to the first window whose
+    first tokens (p95) were no later than in the windows before it, `low` to `high`. None: none was."""
+
+    repeat: int
+    spike: str
+    low: float
+    high: float
+    seconds: float | None
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """One time in which nobody began a turn, `seconds` in all; `waited` of them for the turns under way, None: in vain.
+    `why`: what was wrong with it, if something was."""
+
+    repeat: int
+    number: int
+    start_s: float
+    seconds: float
+    waited: float | None
+    why: str | None
+
+
+class Alone(msgspec.Struct, frozen=True, kw_only=True):
+    """One caller's replies, measured at one time; medians over `rows` of them."""
+
+    repeat: int
+    side: Side
+    start_s: float
+    rows: int
+    ttft: float | None
+    gap: float | None
+    decode: float | None
+
+
+class Course(msgspec.Struct, frozen=True, kw_only=True):
+    """A load point over time; empty lists where it had no duration. `window`: seconds of one."""
+
+    window: float | None
+    windows: list[Window]
+    phases: list[PhaseFigures]
+    recoveries: list[Recovery]
+    pauses: list[Pause]
+    alone: list[Alone]
+
+
+def course(rows: Iterable[RequestRow], events: Iterable[Event], point: str) -> Course:
+    """`rows`: those of the point."""
+    found = list(rows)
+    told = [event for event in events if event.get("point") == point]
+    loads = [event for event in told if event["event"] == "load"]
+    pauses = [_pause(event) for event in told if event["event"] == "pause"]
+    load = [row for row in found if row.row == "load"]
+    windows = [window for event in loads for window in _windows(load, event, pauses)]
+    phases = [phase for event in loads for phase in _phases(load, event["repeat"], told, windows)]
+    return Course(
+        window=loads[0]["window_s"] if loads else None,
+        windows=windows,
+        phases=phases,
+        recoveries=list(_recoveries(phases, windows)),
+        pauses=pauses,
+        alone=_alone([row for row in found if row.row == "baseline"]) if loads else [],
+    )
+
+
+def figures(rows: Sequence[RequestRow]) -> Figures:
+    """Times are of the rows that count; errors of all."""
+    asked = [row for row in rows if row.outcome != "superseded"]
+    good = [row for row in asked if in_headline(row)]
+    pooled = [gaps(row.token_s) for row in good]
+    return Figures(
+        requests=len(asked),
+        callers=len({(row.group, row.caller) for row in rows}),
+        ttft=spread(known(since(row.sent_s, row.first_token_s) for row in good)),
+        gap=spread(np.concatenate(pooled) if pooled else np.empty(0)),
+        decode=middle(decode_rate(row.token_s) for row in good),
+        errors=dict(Counter(row.error or row.outcome for row in asked if failed(row))),
+    )
+
+
+def fold(windows: Sequence[Window], most: int) -> list[Window]:
+    """So many at the most: the first, the last, the worst, and others evenly between. The worst has the largest share
+    of errors, and of those with as many the latest first tokens (p95)."""
+    if len(windows) <= most:
+        return list(windows)
+    stay = {round(i * (len(windows) - 1) / (most - 1)) for i in range(most)}
+    bad = max(range(len(windows)), key=lambda i: _badness(windows[i].figures))
+    if bad not in stay:
+        inner = sorted(stay)[1:-1]
+        stay = stay - {min(inner, key=lambda i: abs(i - bad))} | {bad}
+    return [windows[i] for i in sorted(stay)]
+
+
+def _badness(of: Figures) -> tuple[float, float]:
+    return (sum(of.errors.values()) / max(of.requests, 1), of.ttft.p95 or 0.0)
+
+
+def _windows(load: list[RequestRow], event: Event, pauses: list[Pause]) -> list[Window]:
+    """The windows of one repeat's load; the last one ends with its last request."""
+    start, length, repeat = event["start_s"], event["window_s"], event["repeat"]
+    by_window: dict[int, list[RequestRow]] = {}
+    last = start
+    for row in load:
+        if row.repeat == repeat and row.end_s is not None:
+            by_window.setdefault(max(int((row.end_s - start) // length), 0), []).append(row)
+            last = max(last, row.end_s)
+    mine = [(pause.start_s, pause.start_s + pause.seconds) for pause in pauses if pause.repeat == repeat]
+    found = []
+    for number in range(max(by_window, default=-1) + 1):
+        begins, ends = start + number * length, min(start + (number + 1) * length, last)
+        window = Window(
+            repeat=repeat,
+            at=number * length,
+            start_s=begins,
+            end_s=ends,
+            paused=sum(max(min(ends, off) - max(begins, on), 0.0) for on, off in mine),
+            figures=figures(by_window.get(number, [])),
+        )
+        found.append(window)
+    return found
+
+
+def _phases(load: list[RequestRow], repeat: int, told: list[Event], windows: list[Window]) -> list[PhaseFigures]:
+    begun = [event for event in told if event["event"] == "load phase" and event["repeat"] == repeat]
+    end = max((window.end_s for window in windows if window.repeat == repeat), default=0.0)
+    ends = [*(event["at_s"] for event in begun[1:]), end]
+    return [
+        PhaseFigures(
+            repeat=repeat,
+            name=event["name"],
+            callers=(event["callers"][0], event["callers"][1]),
+            start_s=event["at_s"],
+            end_s=max(until, event["at_s"]),
+            figures=figures([row for row in load if row.repeat == repeat and row.phase == event["name"]]),
+        )
+        for event, until in zip(begun, ends, strict=False)
+    ]
+
+
+def _recoveries(phases: list[PhaseFigures], windows: list[Window]) -> Iterable[Recovery]:
+    """Of each phase that has more callers than the one before it ended with and the one after it begins with."""
+    for before, spike, after in zip(phases, phases[1:], phases[2:], strict=False):
+        peak = max(spike.callers)
+        if before.repeat != after.repeat or peak <= before.callers[1] or peak <= after.callers[0]:
+            continue
+        mine = [w for w in windows if w.repeat == spike.repeat and w.figures.ttft.p95 is not None]
+        usual = [w.figures.ttft.p95 or 0.0 for w in mine if before.start_s <= w.start_s and w.end_s <= spike.start_s]
+        if not usual:
+            continue
+        later = [w for w in mine if w.start_s >= spike.end_s]
+        well = next((w for w in later if (w.figures.ttft.p95 or 0.0) <= max(usual)), None)
+        seconds = None if well is None else well.start_s - spike.end_s
+        yield Recovery(repeat=spike.repeat, spike=spike.name, low=min(usual), high=max(usual), seconds=seconds)
+
+
+def _pause(event: Event) -> Pause:
+    quiet = event["quiet_s"]
+    return Pause(
+        repeat=event["repeat"],
+        number=event["number"],
+        start_s=event["shut_s"],
+        seconds=event["open_s"] - event["shut_s"],
+        waited=None if quiet is None else quiet - event["shut_s"],
+        why=event["why"],
+    )
+
+
+def _alone(rows: list[RequestRow]) -> list[Alone]:
+    """One caller's replies by when they were measured."""
+    by_time: dict[tuple[int, Side, int], list[RequestRow]] = {}
+    for row in rows:
+        if row.side is not None:
+            by_time.setdefault((row.repeat, row.side, row.call), []).append(row)
+    found = []
+    for (repeat, side, _), mine in by_time.items():
+        good = [row for row in mine if in_headline(row)]
+        alone = Alone(
+            repeat=repeat,
+            side=side,
+            start_s=min(known(row.due_s for row in mine), default=0.0),
+            rows=len(good),
+            ttft=middle(since(row.sent_s, row.first_token_s) for row in good),
+            gap=middle(float(gap) for row in good for gap in gaps(row.token_s)),
+            decode=middle(decode_rate(row.token_s) for row in good),
+        )
+        found.append(alone)
+    return sorted(found, key=lambda each: each.start_s)
