@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from ..report.words import several
 from ..types import BadInput, ServerSettings
 from .command import IDLE, Flag, Keeps, argv, flags, known, launched, said
 from .cost import Cost
 from .fact import Fact
+from .memory import MOST_SLOTS
 from .traffic import Traffic
 
 Unit = Literal["", "bytes", "s", "share", "tokens", "callers", "slots", "cards", "an hour", "at a time", "money"]
@@ -146,6 +148,8 @@ def slots_for(
         return asked, "as given"
     if searched is not None:
         return (searched.slots, f"measured: {searched.run} met every target on so many") if searched.callers else None
+    if needed is not None and needed > MOST_SLOTS and fits is None:
+        return MOST_SLOTS, f"computed: the offered load needs {needed:,}, and a server has no more"
     if needed is not None and needed <= (needed if fits is None else fits):
         return needed, "computed: the offered load needs so many"
     return (fits, "computed: so many slots fit on the card") if fits else None
@@ -157,8 +161,10 @@ def page(
     searched: Searched | None = None,
     load: Traffic | None = None,
     cost: Cost | None = None,
+    given: ServerSettings | None = None,
 ) -> Page:
-    """`slots`: as of `slots_for`; memory and load are for as many. Raises BadInput where nothing was given, or the
+    """`slots`: as of `slots_for`; memory and load are for as many. `given`: settings that stand without a model or a
+    search too. Raises BadInput where nothing was given, or the
     search found that not even one caller is served as the targets ask."""
     if memory is None and searched is None and load is None and cost is None:
         raise BadInput("nothing to answer from: give a model, a search's run, or an offered load")
@@ -166,7 +172,7 @@ def page(
         raise BadInput(
             f"in {searched.run} no number of callers meets the targets for sure: {searched.reason or searched.stopped}"
         )
-    settings = searched.settings if searched and searched.settings else memory.settings if memory else None
+    settings = searched.settings if searched and searched.settings else memory.settings if memory else given
     found: list[Flag] = []
     if slots is not None and settings is not None:
         found = [*flags(*slots, settings, memory.keeps if memory else None)]
@@ -192,7 +198,7 @@ def page(
         pin=_pin(slots[0] if slots else 1, searched),
         sign=cost.sign if cost else "",
         cautions=[*_cautions(slots[0] if slots else 0, memory, searched, load, settings)],
-        missing=[*_missing(memory, searched, load, cost)],
+        missing=[*_missing(slots[0] if slots else 0, memory, searched, load, cost)],
     )
 
 
@@ -203,8 +209,9 @@ def _limit(memory: Memory | None, searched: Searched | None) -> tuple[Limit, str
     if searched is not None and searched.full:
         return "memory", f"measured: {searched.reason or 'the server does not start with more slots'}"
     if fits is not None and (searched is None or fits <= searched.slots):
-        heard = "" if searched else "; whether so many are also served in time is not measured"
-        return "memory", f"computed: {fits} slots fit on {memory.card if memory else 'the card'}{heard}"
+        heard = "" if searched or not fits else "; whether so many are also served in time is not measured"
+        held = f"{several(fits, 'slot')} {'fits' if fits == 1 else 'fit'}" if fits else "not even one slot fits"
+        return "memory", f"computed: {held} on {memory.card if memory else 'the card'}{heard}"
     if searched is None:
         return "not known", "nothing was measured, and no card is named"
     if searched.stopped is not None:
@@ -225,7 +232,7 @@ def _headroom(slots: int, memory: Memory | None, searched: Searched | None, load
             yield Line(name=target.text, fact=Fact(target.left, "measured"), unit="share", more=more)
     if load is not None:
         free = Fact(load.slots - load.line, "computed")
-        more = f"of {load.slots}, on average, at {load.calls_per_hour.value:g} calls an hour"
+        more = f"of {load.slots}, on average, at {load.calls_per_hour.value:g} an hour"
         yield Line(name="slots that are free", fact=free, unit="slots", more=more)
 
 
@@ -247,7 +254,9 @@ def _memory(memory: Memory) -> Iterator[Line]:
     yield Line(
         name="a slot", fact=Fact(memory.slot, "computed", "the header"), unit="bytes", more=f"of {each:,} tokens"
     )
-    yield Line(name=f"in all, {memory.settings.slots} slots", fact=Fact(memory.total, "computed"), unit="bytes")
+    yield Line(
+        name=f"in all, {several(memory.settings.slots, 'slot')}", fact=Fact(memory.total, "computed"), unit="bytes"
+    )
     if memory.keeps.uncut and memory.settings.checkpoints:
         copies = memory.settings.slots * memory.settings.checkpoints * memory.keeps.checkpoint
         more = "in the host's memory, at most"
@@ -321,6 +330,8 @@ def _cautions(
             yield "measured with a tiny model on a CPU: it shows that the parts work, not what a card does"
         if searched.settings is None:
             yield "measured on a server that does not tell its flags: those beside -np and -c were not measured"
+        if searched.launch is not None and slots != searched.slots and "{slots}" not in searched.launch:
+            yield "the command has no {slots}: it starts the server that was measured, whatever slots were given"
         if slots > searched.slots:
             yield f"{slots} slots were given; {searched.callers} callers were measured to meet every target"
         if searched.launch is not None and IDLE not in searched.launch:
@@ -348,8 +359,10 @@ def _cautions(
 
 
 def _missing(
-    memory: Memory | None, searched: Searched | None, load: Traffic | None, cost: Cost | None
+    slots: int, memory: Memory | None, searched: Searched | None, load: Traffic | None, cost: Cost | None
 ) -> Iterator[str]:
+    if not slots:
+        yield "how to start it: for how many callers? --slots, or --card with --model"
     if memory is None:
         yield "memory: name the model, and --card"
     elif memory.fits is None:

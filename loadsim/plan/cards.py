@@ -88,3 +88,8 @@ def size(text: str) -> int:
     if not match or not (found := int(float(match[1]) * _UNITS[match[2]])):
         raise ValueError(f"expected {SIZE}; got {text[:40]!r}")
     return found
+
+
+def reserve(text: str) -> int:
+    """A size in bytes that may be `0`. Raises ValueError."""
+    return 0 if re.fullmatch(r"0+(?:\.0+)? *(?:mib|gib|mb|gb)?", text.strip().lower()) else size(text)

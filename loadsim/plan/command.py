@@ -10,7 +10,7 @@ from ..types import ServerSettings
 IDLE = "--no-cache-idle-slots"
 PLACES = {
     "-np": "slots", "-c": "context", "-b": "batch", "-ub": "ubatch", "-ctk": "cache_type_k", "-ctv": "cache_type_v",
-    "--cache-ram": "cache_ram", "--ctx-checkpoints": "checkpoints",
+    "--cache-ram": "cache_ram", "--ctx-checkpoints": "checkpoints", "-t": "threads",
 }  # fmt: skip
 QUANTIZED = ("q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
 
@@ -65,6 +65,10 @@ def flags(slots: int, why: str, settings: ServerSettings, keeps: Keeps | None) -
     if keeps is not None and keeps.swa_full:
         yield Flag("--swa-full", "", "windowed layers keep the whole context: an edit needs no saved copy")
     yield from _cache(settings, keeps)
+    if settings.similarity is not None:
+        yield Flag("-sps", f"{settings.similarity:g}", "so alike a prompt must be to what a slot holds, to be given it")
+    if settings.threads != ServerSettings().threads:
+        yield Flag("-t", str(settings.threads), "threads of the processor")
 
 
 def _ubatch(keeps: Keeps | None) -> str:
@@ -85,6 +89,9 @@ def _cache(settings: ServerSettings, keeps: Keeps | None) -> Iterator[Flag]:
     if keeps is None or keeps.uncut:
         why = "saved copies a slot: with 0 an edited history is evaluated again as a whole"
         yield Flag("--ctx-checkpoints", str(settings.checkpoints), why)
+        if settings.checkpoint_min_step is not None:
+            step = str(settings.checkpoint_min_step)
+            yield Flag("--checkpoint-min-step", step, "tokens between two saved copies, at the least")
 
 
 def argv(model: str, found: Iterable[Flag]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from ..results.read import contents
-from ..types import BadInput, Unwritable
+from ..types import BadInput, Count, Natural, Unwritable
+from .slo import parse
 from .verdict import Figure, Verdict
 
 FILE = "plan.json"
@@ -21,11 +22,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     load. `why`: what kept it from being measured."""
 
     point: str
-    count: int
-    slots: int | None
+    count: Count
+    slots: Count | None
     load: Literal["together", "paced"] = "together"
-    repeats: int = 0
-    replies: int = 0
+    repeats: Natural = 0
+    replies: Natural = 0
     alone: float | None = None
     figures: list[Figure] = []
     verdict: Verdict
@@ -57,16 +58,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     was the tiny one. points: in the order of their measurement.
     """
 
-    callers: int
-    high: int | None
+    callers: Natural
+    high: Natural | None
     group: str
-    others: int
+    others: Natural
     targets: list[str]
     default: bool
     limit: Limit
     reason: str | None = None
     stopped: str | None = None
-    slots: int | None = None
+    slots: Count | None = None
     confirmed: str | None = None
     paced: Paced | None = None
     confidence: float
@@ -90,8 +91,14 @@ def read(folder: Path) -> Found | None:
     """The answer from a run's folder; None: it holds no search. Raises BadInput where it cannot be read."""
     path = folder / FILE
     try:
-        return msgspec.json.decode(contents(path), type=Found)
+        found = msgspec.json.decode(contents(path), type=Found)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except msgspec.DecodeError as error:
         raise BadInput(f"cannot read {path}: {error}") from error
+    try:
+        for text in (*found.targets, *(figure.target for point in found.points for figure in point.figures)):
+            parse(text)
+    except BadInput as error:
+        raise BadInput(f"cannot read {path}: {str(error).removeprefix('--slo ')}") from error
+    return found

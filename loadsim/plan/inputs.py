@@ -1,11 +1,13 @@
 """What `plan memory` computed and `plan callers` found, as the answer's page takes it."""
 
+from urllib.parse import unquote
+
 from ..report.setting import Setting, setting
 from ..results.read import Run
-from ..types import ServerSettings
+from ..types import BadInput, ServerSettings
 from .answer import Memory, Searched, Target
 from .command import Keeps
-from .found import Found, Measured
+from .found import FILE, Found, Measured
 from .memory import Plan
 from .slo import AT_LEAST, parse
 
@@ -15,7 +17,7 @@ def from_header(plan: Plan) -> Memory:
     fit, place = plan.fit, plan.files[0]
     return Memory(
         model=plan.model,
-        file=place.split("?")[0].rsplit("/", 1)[-1] if "://" in place else place,
+        file=unquote(place.split("?")[0].rsplit("/", 1)[-1]) if "://" in place else place,
         settings=plan.settings,
         keeps=Keeps(
             state=bool(plan.shape.states),
@@ -37,6 +39,9 @@ def from_header(plan: Plan) -> Memory:
 def from_search(found: Found, run: Run) -> Searched:
     """A search's answer in its run, with the server's settings where so many callers were measured."""
     point = _point(found)
+    if point is not None and (known := run.facts.get("points")) and point.point not in known:
+        raise BadInput(f"{run.path / FILE} is of another run: this one has no load point {point.point!r}")
+    slots = found.slots or (found.callers + found.others if found.callers else 0)
     said = setting(run, point.point if point else "")
     launch = said.get("server.launch")
     ours = said.embedded or launch is not None
@@ -45,7 +50,7 @@ def from_search(found: Found, run: Run) -> Searched:
         run=run.path.resolve().name,
         callers=found.callers,
         high=found.high,
-        slots=found.slots or (found.callers + found.others if found.callers else 0),
+        slots=slots,
         reason=found.reason,
         missed=_missed(found) if found.limit == "target" else None,
         full=found.limit == "server",
@@ -57,7 +62,7 @@ def from_search(found: Found, run: Run) -> Searched:
         pinned=not said.chosen(found.group),
         targets=_targets(point) if point else [],
         repeats=point.repeats if point else 0,
-        confirmed=found.confirmed is not None,
+        confirmed=found.confirmed is not None or (point is not None and point.slots == slots),
         paced=held.verdict if held else None,
         embedded=said.embedded,
     )

@@ -16,6 +16,7 @@ from .shape import Heads, Shape, shape
 from .source import Model
 
 MOST_SLOTS = 256  # llama.cpp has no more sequences
+_MOST_CONTEXT = (1 << 31) - 1  # tokens, of all slots
 _CELLS = 256  # its caches come in multiples of so many tokens
 
 
@@ -125,6 +126,12 @@ def plan(model: Model, settings: ServerSettings, card: Card | None, reserve: int
     if settings.slots > MOST_SLOTS:
         raise BadInput(f"--slots {settings.slots:,}: llama.cpp has at most {MOST_SLOTS}")
 
+    each = settings.context // settings.slots
+    if settings.context > _MOST_CONTEXT:
+        raise BadInput(
+            f"--context {each}: {settings.slots} slots of that are {settings.context:,} tokens, over llama.cpp's limit"
+        )
+
     per_token = _per_token(kept.full, model.name, settings)
     per_window = _per_token(kept.windowed, model.name, settings)
 
@@ -159,7 +166,7 @@ def plan(model: Model, settings: ServerSettings, card: Card | None, reserve: int
         total=on_card + asked.bytes,
         marginal=take(settings.slots + 1).bytes - asked.bytes,
         host=_host(kept, settings, swa_full, per_window, sum(source.values())),
-        fit=None if card is None else _fit(card, reserve, on_card, settings.slots, lambda slots: take(slots).bytes),
+        fit=None if card is None else _fit(card, reserve, on_card, settings, lambda slots: take(slots).bytes),
     )
 
 
@@ -218,15 +225,20 @@ def _host(kept: Shape, settings: ServerSettings, swa_full: bool, per_window: int
     )
 
 
-def _fit(card: Card, reserve: int, weights: int, asked: int, take: Callable[[int], int]) -> Fit:
+def _fit(card: Card, reserve: int, weights: int, settings: ServerSettings, take: Callable[[int], int]) -> Fit:
     """The most slots whose memory fits; more slots never take less."""
     room = card.memory - reserve - weights
-    low, high = 0, MOST_SLOTS + 1
+    most = min(MOST_SLOTS, _MOST_CONTEXT // max(settings.context // settings.slots, 1))
+    low, high = 0, most + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if take(middle) <= room else (low, middle)
     return Fit(
-        card=card, reserve=reserve, slots=low if room >= 0 else 0, left=room - take(asked), limit=low == MOST_SLOTS
+        card=card,
+        reserve=reserve,
+        slots=low if room >= 0 else 0,
+        left=room - take(settings.slots),
+        limit=low == most,
     )
 
 

@@ -130,6 +130,10 @@ class _Keys:
         for layer in filter(attends, range(self.layers)):
             (windowed if slides(layer) else full).append(self._heads(layer, slides(layer)))
         states = sum(map(remembers, range(self.layers)))
+        if not states and not any(heads.count * (heads.key + heads.value) for heads in (*full, *windowed)):
+            raise BadInput(
+                f"{self._name}: by its keys no layer holds anything of a call; is it a whole language model?"
+            )
         return Shape(
             architecture=self.architecture,
             layers=self.layers,

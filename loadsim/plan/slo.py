@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from ..report.words import number
-from ..scenario.units import TIME
 from ..stats.headline import failed, in_headline, last_attempts
 from ..stats.heard import dry
 from ..stats.share import share
@@ -161,8 +160,7 @@ def parse(text: str) -> Target:
     unit = re.sub(r"\s+", " ", unit.strip().replace("×", "x"))
     unit = "x voice" if unit == "xvoice" else unit
     if unit not in UNITS[measure]:
-        kinds = TIME if "ms" in UNITS[measure] else f"a limit in {_or(UNITS[measure])}"
-        raise bad(f"expected {kinds}; got {f'{digits} {unit}'.strip()!r}")
+        raise bad(f"expected a limit in {_or(UNITS[measure])}; got {f'{digits} {unit}'.strip()!r}")
     limit = float(digits) / PER[unit]
     if math.isinf(limit):
         raise bad("too large a limit")
@@ -179,9 +177,14 @@ def targets(texts: Sequence[str]) -> list[Target]:
     """The targets as they are written, or the default ones. Raises BadInput."""
     found = [parse(text) for text in texts or DEFAULT]
     for i, target in enumerate(found):
-        if any(other.title == target.title and other.unit == target.unit for other in found[:i]):
+        if any(other.title == target.title and _alike(other.unit, target.unit) for other in found[:i]):
             raise BadInput(f"--slo {target.text!r}: {target.title} stands twice; one limit is enough")
     return found
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two units are of one kind: a time is one in either."""
+    return one == other or {one, other} == {"ms", "s"}
 
 
 def replies(target: Target, rows: Sequence[RequestRow], voice: float) -> list[float]:

@@ -16,6 +16,7 @@ from .gguf import LIMIT, Header, Short, Tensor, Value, parse
 
 _FIRST = 64 << 10  # bytes that are asked for first
 _SILENCE_S = 30.0
+_PIECE_S = 600.0  # a header's largest piece, 24 MiB, comes in that time over a line of 350 kbit/s
 _MOST_PIECES = 64
 _PART = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.gguf)", re.IGNORECASE)
 
@@ -44,7 +45,7 @@ async def read(place: str) -> Model:
     """The model at a path or a URL; any part of a split set stands for the whole. Raises BadInput."""
     if not re.match(r"https?://", place, re.IGNORECASE):
         return await _model(place, _file)
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=_SILENCE_S, sock_read=_SILENCE_S)
+    timeout = aiohttp.ClientTimeout(total=_PIECE_S, sock_connect=_SILENCE_S, sock_read=_SILENCE_S)
     headers = {"Accept-Encoding": "identity"}
     async with aiohttp.ClientSession(
         timeout=timeout, headers=headers, trust_env=True, auto_decompress=False
@@ -54,7 +55,10 @@ async def read(place: str) -> Model:
 
 async def _model(place: str, opened: Callable[[str], Ranges]) -> Model:
     """Reads every part's header; the keys are the first part's, as llama.cpp takes them."""
-    parts = _parts(place)
+    try:
+        parts = _parts(place)
+    except ValueError:
+        raise BadInput(f"{place[:80]!r} is no address") from None
     headers: list[Header] = []
     read = requests = size = 0
     known = True
@@ -69,7 +73,7 @@ async def _model(place: str, opened: Callable[[str], Ranges]) -> Model:
         raise BadInput(f"{_name(parts[0])} has a tensor twice")
     return Model(
         name=_name(parts[0]),
-        files=parts,
+        files=tuple(map(_bare, parts)),
         metadata=headers[0].metadata,
         tensors=tensors,
         read=read,
@@ -128,23 +132,39 @@ def _name(place: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in path.rsplit("/", 1)[-1]) or path
 
 
+def _bare(place: str) -> str:
+    """Where a file lies; of a URL without its query and who fetches it, which may hold a key."""
+    if "://" not in place:
+        return place
+    split = urlsplit(place)
+    return urlunsplit((split.scheme, split.netloc.rsplit("@", 1)[-1], split.path, "", ""))
+
+
 def _file(place: str) -> Ranges:
     """A file's bytes."""
 
     async def ranges(start: int, end: int) -> tuple[bytes, int | None]:
-        return _piece(Path(place), start, end)
+        return _piece(place, start, end)
 
     return ranges
 
 
-def _piece(path: Path, start: int, end: int) -> tuple[bytes, int]:
+def _piece(place: str, start: int, end: int) -> tuple[bytes, int]:
+    path = Path(place)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise BadInput(f"{_shown(place)} is no file")  # who reads a pipe waits for its writer
         with path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(start)
             return file.read(end - start), size
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        raise BadInput(f"{_shown(place)} cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _shown(place: str) -> str:
+    """A path as it was given, in one line."""
+    return "".join(c if c.isprintable() else "?" for c in place) if place.strip() else repr(place)
 
 
 class _Remote:
@@ -165,21 +185,25 @@ class _Remote:
             why = "cannot be fetched: it is, or leads to, no http or https address"
         except (aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, ConnectionResetError):
             why = "cannot be fetched: the connection broke off"
+        except TimeoutError:  # before ClientError, which aiohttp's are too
+            why = f"cannot be fetched: nothing came for {_SILENCE_S:.0f} s, or it came too slowly"
+        except aiohttp.ClientResponseError as error:
+            why = f"cannot be fetched: the answer is no HTTP ({' '.join(error.message.split())[:80]})"
         except aiohttp.ClientError as error:
             why = f"cannot be fetched ({' '.join(str(error).split())[:120]})"
-        except TimeoutError:
-            why = f"cannot be fetched: no answer within {_SILENCE_S:.0f} s"
         raise BadInput(f"{self._name} {why}")
 
     async def _get(self, start: int, end: int) -> tuple[bytes, int | None]:
         asked = f"bytes={start}-{end - 1}"
         async with self._session.get(self._url, headers={"Range": asked}) as answer:
             status, told = answer.status, answer.headers.get("Content-Range", "")
-            match = re.fullmatch(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", told)
+            match = re.fullmatch(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", told, re.IGNORECASE)
             if status == 416:
                 length = re.fullmatch(r"bytes \*/(\d{1,18})", told)
                 has = f": it has {int(length[1]):,}" if length else ""
                 raise BadInput(f"{self._name} is cut: the server has no {asked.replace('=', ' ')}{has} (HTTP 416)")
+            if status == 200 and answer.content_type == "text/html":
+                raise BadInput(f"{self._name} is a web page; give the address that downloads the file")
             if status == 200:
                 raise BadInput(
                     f"{self._name}: the server gives no ranges, only the whole file (HTTP 200); download it first, or "
@@ -188,8 +212,13 @@ class _Remote:
             if status != 206:
                 hint = ": is it private, or gated?" if status in (401, 403) else ""
                 raise BadInput(f"{self._name} cannot be fetched (HTTP {status}{hint})")
-            if not match or int(match[1]) != start or answer.headers.get("Content-Encoding", "identity") != "identity":
+            if (coding := answer.headers.get("Content-Encoding", "")) not in ("", "identity"):
+                raise BadInput(
+                    f"{self._name}: the server compresses what it gives ({coding[:20]}): no range of the file"
+                )
+            if not match or int(match[1]) != start or int(match[2]) < start:
                 raise BadInput(f"{self._name}: the server gave another range than {asked} ({told[:60]!r})")
+            end = min(end, int(match[2]) + 1)
             self._url = str(answer.url)
             data = bytearray()
             while len(data) < end - start and (piece := await answer.content.read(end - start - len(data))):

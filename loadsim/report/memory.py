@@ -8,10 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ..plan.memory import Plan, Slots
+from ..types import ServerSettings
 from .grid import grid
 from .words import listed, number, several
 
 LEFT_OUT = "computed, not measured; not in it: compute buffers, the driver's own memory, anything else on the card"
+_CACHE_RAM = 8192  # MiB, llama.cpp's own
 _MANY = 5  # tensor types that are listed one by one
 _FEW = 3  # and sorts of tensors
 
@@ -150,7 +152,10 @@ def _answer(plan: Plan) -> Iterator[str]:
 def _cache_flags(plan: Plan) -> str:
     settings = plan.settings
     flags = f" -ctk {settings.cache_type_k} -ctv {settings.cache_type_v}"
-    return flags + " --kv-unified" * settings.kv_unified + " --swa-full" * plan.swa_full
+    flags += " --kv-unified" * settings.kv_unified + " --swa-full" * plan.swa_full
+    usual = ServerSettings(cache_ram=_CACHE_RAM)
+    flags += f" --ctx-checkpoints {settings.checkpoints}" * (settings.checkpoints != usual.checkpoints)
+    return flags + f" --cache-ram {settings.cache_ram}" * (settings.cache_ram != usual.cache_ram)
 
 
 def _compared(found: Sequence[Plan]) -> Table:
@@ -182,6 +187,8 @@ def short_names(found: Sequence[Plan]) -> list[str]:
     while len(words[0]) > 1 and all(len(name) > 1 and name[-1] == words[0][-1] for name in words):
         words = [name[:-1] for name in words]
     short = ["".join(name).rstrip("-._/") for name in words]
+    if len(set(short)) < len(short):  # one file twice
+        short = [plan.model for plan in found]
     return [name if len(name) <= 24 else f"..{name[-22:]}" for name in short]
 
 

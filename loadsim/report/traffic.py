@@ -31,7 +31,7 @@ def answers(found: Traffic, cost: Cost | None) -> Iterator[str]:
     """The sentences that a reader takes away."""
     held = f"{several(found.slots, 'slot')} {'refuses' if found.slots == 1 else 'refuse'} {rare(found.blocked)}"
     more = f"{several(found.needed, 'slot')} {'keeps' if found.needed == 1 else 'keep'}"
-    said = f"{held} of {plain(found.calls_per_hour.value)} calls an hour"
+    said = f"{held} of {_calls_an_hour(found)}"
     if found.blocked > found.target:
         cards = f", on {several(found.cards, 'card')} of {found.slots}" if found.cards > 1 else ""
         said += f"; {more} it at {exact(found.target)} or less{cards}"
@@ -65,9 +65,14 @@ def origin(figure: Fact) -> str:
     return f"({figure.origin}{f': {figure.of}' if figure.of else ''})"
 
 
+def _calls_an_hour(found: Traffic) -> str:
+    calls = found.calls_per_hour.value
+    return f"{plain(calls)} {'call' if calls == 1 else 'calls'} an hour"
+
+
 def _offered(found: Traffic) -> str:
     return (
-        f"{plain(found.calls_per_hour.value)} calls an hour {origin(found.calls_per_hour)} of "
+        f"{_calls_an_hour(found)} {origin(found.calls_per_hour)} of "
         f"{lasting(found.call.value)} {origin(found.call)}: {number(found.erlangs)} calls at a time, were none refused"
     )
 
@@ -88,7 +93,7 @@ def _calls(found: Traffic) -> Table:
     ]
     for name, value, more in rows:
         table.add_row(name, value, f"  {more}")
-    table.columns[2].justify = "left"
+    table.columns[2].justify, table.columns[2].no_wrap, table.columns[2].overflow = "left", False, "fold"
     return table
 
 

@@ -52,6 +52,11 @@ def test_its_json_is_in_bytes() -> None:
     assert [one["model"] for one in json.loads(asked("nano.gguf", "nano.gguf", "--json").stdout)] == ["nano.gguf"] * 2
 
 
+def test_nothing_need_be_kept_free() -> None:
+    found = json.loads(asked("nano.gguf", "--card", "24GiB", "--reserve", "0", "--json").stdout)
+    assert found["fit"]["reserve"] == 0
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

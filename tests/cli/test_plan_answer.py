@@ -1,9 +1,11 @@
 """`loadsim plan answer` as a command."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -63,6 +65,22 @@ def test_settings_reach_the_command_and_the_memory(model: str) -> None:
     assert "-np 4 -c 65536 -b 2048 -ub 512 -ctk q8_0 -ctv f16" in words
     slot = next(line for line in found["figures"]["memory"] if line["name"] == "a slot")
     assert slot["fact"]["value"] == pytest.approx(6 * 16384 * 256 * (34 / 32 + 2) + 23 * 2170880, rel=0.01)
+
+
+def test_settings_stand_without_a_model_too() -> None:
+    found = json.loads(answer("--slots", "4", "--price", "1/h", "--context", "4096", "--format", "json").output)
+    assert "-np 4 -c 16384 " in " ".join(found["command"])
+
+
+def test_no_more_slots_than_a_server_takes(model: str) -> None:
+    done = answer("--model", model, "--slots", "256", "--context", "8388608")
+    said = "--context 8388608: 256 slots of that are 2,147,483,648 tokens, over llama.cpp's limit"
+    assert str(done.exception) == said
+    load = ("--calls-per-hour", "20000", "--call", "4m", "--format", "json")
+    for done in (answer("--model", model, *load), answer(*load)):
+        assert json.loads(done.output)["slots"] == 256
+    wide = answer("--model", model, "--card", "999999GiB", "--context", "16777216", "--format", "json")
+    assert json.loads(wide.output)["slots"] == 127  # 2^31 - 1 tokens in all
 
 
 def test_markdown(model: str) -> None:
@@ -149,7 +167,26 @@ def test_a_search_that_found_nobody(search: Path) -> None:
         )
 
 
-def test_folders_without_a_search(search: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("callers", -3), ("high", -1), ("slots", 0), ("targets", ["soon"]), ("points", [{"count": 0}]), ("limit", "moon")],
+)
+def test_a_damaged_search_is_one_line(search: Path, key: str, value: Any) -> None:
+    file = search / "plan.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+    done = answer(str(search))
+    assert isinstance(done.exception, BadInput)
+    assert str(done.exception).startswith(f"cannot read {file}: ")
+    assert str(done.exception).isprintable()
+
+
+def test_folders_without_a_search(search: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no folder")
+    assert "text holds no search" in str(answer(str(tmp_path / "text")).exception)
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "plan.json")
+    pipe = tmp_path / "pipe" / "plan.json"
+    assert str(answer(str(tmp_path / "pipe")).exception) == f"cannot read {pipe}: not a file"
     assert str(answer("nowhere").exception).startswith("nowhere holds no search: it has no plan.json")
     (search / "plan.json").write_text("{")
     assert str(answer(str(search)).exception).startswith(f"cannot read {search / 'plan.json'}: ")

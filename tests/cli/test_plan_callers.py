@@ -46,7 +46,7 @@ def callers(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
     ("args", "said"),
     [
         (["small.yaml", "--slo", "speed > 3"], "--slo 'speed > 3': no measure 'speed' (measures: ttft, ttfs, "),
-        (["small.yaml", "--slo", "ttft p95 <= 8 %"], "--slo 'ttft p95 <= 8 %': expected a time with its unit"),
+        (["small.yaml", "--slo", "ttft p95 <= 8 %"], "--slo 'ttft p95 <= 8 %': expected a limit in ms or s"),
         (["small.yaml", "--group", "cold"], "--group cold: no such group (groups: warm)"),
         (["lab/reach"], "the scenario is a probe, one caller with a question; give one with callers"),
         (["twelve_unpinned"], "a search has no sweep; leave out sweep (callers.warm.slots)"),

@@ -1,6 +1,7 @@
 """A file server on this machine that gives ranges, and fails to in every way that is asked of it by the path."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,6 +37,13 @@ def serving(files: dict[str, bytes]) -> Iterator[Served]:
                 return self.answer(302, b"", location=self.path)
             if how == "away":
                 return self.answer(302, b"", location="ftp://127.0.0.1/model.gguf")
+            if how == "page":
+                return self.answer(200, b"<!doctype html>", content_type="text/html; charset=utf-8")
+            if how == "no-http":
+                return self.answer(206, b"x", content_length="long")
+            if how == "silent":
+                time.sleep(1)
+                return None
             if how == "whole":
                 return self.answer(200, data)
             if how.isdigit():
@@ -51,6 +59,16 @@ def serving(files: dict[str, bytes]) -> Iterator[Served]:
             told = f"bytes {start}-{start + len(piece) - 1}/{size}"
             if how == "other":
                 told = f"bytes {start + 1}-{start + len(piece)}/{size}"
+            if how == "zipped":
+                return self.answer(206, piece, content_range=told, content_encoding="gzip")
+            if how == "upper":
+                return self.answer(206, piece, content_range=told.replace("bytes", "Bytes"), content_encoding="")
+            if how == "lies":  # it tells the first byte alone, and gives others after it
+                return self.answer(206, piece[:1] + b"?" * 99, content_range=f"bytes {start}-{start}/{size}")
+            if how == "slow":
+                self.answer(206, piece[:1], len(piece), content_range=told)
+                time.sleep(1)
+                return None
             if how == "broken":
                 return self.answer(206, piece[:-1], len(piece), content_range=told)
             if how == "more":
@@ -59,7 +77,8 @@ def serving(files: dict[str, bytes]) -> Iterator[Served]:
 
         def answer(self, status: int, body: bytes, length: int | None = None, **headers: str) -> None:
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body) if length is None else length))
+            if "content_length" not in headers:
+                self.send_header("Content-Length", str(len(body) if length is None else length))
             for name, value in headers.items():
                 self.send_header(name.replace("_", "-"), value)
             self.end_headers()

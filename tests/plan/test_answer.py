@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from loadsim.plan.answer import Memory, Page, Searched, Target, page, slots_for
 from loadsim.plan.command import Keeps
@@ -64,6 +65,10 @@ def test_the_articles_command() -> None:
         ({}, Keeps(window=True, swa_full=True), ["--swa-full"], ["--ctx-checkpoints"]),
         ({"cache_ram": 8192}, Keeps(), [], ["--cache-ram"]),  # the server's own default
         ({"cache_idle_slots": True}, Keeps(), [], ["--no-cache-idle-slots"]),
+        ({"similarity": 0.5}, Keeps(), ["-sps 0.5"], ["-t "]),
+        ({"threads": 3}, Keeps(), ["-t 3"], ["-sps"]),
+        ({"checkpoint_min_step": 256}, Keeps(state=True), ["--checkpoint-min-step 256"], []),
+        ({"checkpoint_min_step": 256}, Keeps(), [], ["--checkpoint-min-step"]),
         ({"batch": 4096, "ubatch": 512}, Keeps(), ["-b 4096 -ub 512"], []),
     ],
 )
@@ -91,6 +96,16 @@ def test_a_launch_stays_as_it_was_with_its_settings() -> None:
     whole = page((12, "x"), memory(), searched(launch=f"{launch} -ub {{ubatch}} --no-cache-idle-slots"))
     assert [flag.name for flag in whole.flags] == ["-np", "-c", "-ub", "--no-cache-idle-slots"]
     assert not any("started without" in said for said in whole.cautions)
+    threads = page((12, "x"), None, searched(launch=f"{launch} -t {{threads}}", settings=replace(TWELVE, threads=8)))
+    assert threads.flags[-1].name == "-t"
+
+
+def test_a_launch_without_a_place_for_slots_starts_what_was_measured() -> None:
+    fixed = searched(launch="llama-server -np 12 -c 393216")
+    said = "the command has no {slots}: it starts the server that was measured, whatever slots were given"
+    assert said in page((20, "as given"), None, fixed).cautions
+    assert said not in page((12, "x"), None, fixed).cautions
+    assert said not in page((20, "as given"), None, searched(launch="llama-server -np {slots}")).cautions
 
 
 def test_anothers_server_tells_no_flags_but_a_slots_context() -> None:
@@ -133,6 +148,8 @@ def test_memory_alone_limits_what_is_not_measured() -> None:
         "computed: 26 slots fit on rtx3090; whether so many are also served in time is not measured",
     )
     assert page((12, "x"), memory(card=None, room=None, fits=None)).limit == "not known"
+    assert page(None, memory(fits=0)).because == "computed: not even one slot fits on rtx3090"
+    assert page((1, "x"), memory(fits=1)).because.startswith("computed: 1 slot fits on rtx3090; whether")
 
 
 def test_headroom_of_the_card_of_the_targets_and_of_the_slots() -> None:
@@ -202,6 +219,7 @@ def test_what_is_missing_says_what_would_tell() -> None:
         "cost: --price",
     ]
     short = traffic(given(180), given(270), 12, 0.01)
+    assert page(None, memory()).missing[0] == "how to start it: for how many callers? --slots, or --card with --model"
     assert page((12, "x"), None, None, short).missing[0] == "memory: name the model, and --card"
     assert any("served at once" in line for line in page((12, "x"), None, None, short).missing)
 
@@ -213,6 +231,9 @@ def test_how_many_slots_it_is_for() -> None:
     assert slots_for(None, 26, None, 22) == (22, "computed: the offered load needs so many")
     assert slots_for(None, 12, None, 22) == (12, "computed: so many slots fit on the card")
     assert slots_for(None, None, None, 22) == (22, "computed: the offered load needs so many")
+    many = "computed: the offered load needs 1,363, and a server has no more"
+    assert slots_for(None, None, None, 1363) == (256, many)
+    assert slots_for(None, 26, None, 1363) == (26, "computed: so many slots fit on the card")
     assert slots_for(None, 26, searched(), 22)[0] == 12  # type: ignore[index]
     assert slots_for(None, None, None) is None
     assert slots_for(None, 0, None) is None  # not even one fits

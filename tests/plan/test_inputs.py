@@ -14,7 +14,7 @@ from loadsim.plan.memory import plan
 from loadsim.plan.source import read
 from loadsim.plan.verdict import Figure, Verdict
 from loadsim.results.read import Run
-from loadsim.types import ServerSettings
+from loadsim.types import BadInput, ServerSettings
 from tests.plan.models import A4B_INFOS, A4B_KEYS, NANO_KEYS, nano_infos, write_header
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -51,6 +51,7 @@ def test_a_url_is_named_by_its_file(tmp_path: Path) -> None:
     path = write_header(tmp_path / "nano.gguf", "nemotron_h_moe", NANO_KEYS, nano_infos())
     found = plan(asyncio.run(read(str(path))), TWELVE, None, 0)
     assert from_header(replace(found, files=("https://host/a/b.gguf?download=true",))).file == "b.gguf"
+    assert from_header(replace(found, files=("https://host/a/b%20c.gguf",))).file == "b c.gguf"
 
 
 SERVER = {"slots": 12, "context": 393216, "batch": 2048, "ubatch": 512, "url": "embedded", "launch": None}
@@ -127,6 +128,18 @@ def test_a_launch_and_another_ones_server() -> None:
     assert launched.settings is not None
     theirs = from_search(found(), run_of(SERVER | {"url": "http://gpu-box:8080"}, "server", embedded=False))
     assert (theirs.settings, theirs.launch, theirs.context, theirs.pinned) == (None, None, 4096, False)
+
+
+def test_a_server_with_as_many_slots_as_callers_confirms_them() -> None:
+    """One that is not ours is not started again: it may have had just so many."""
+    assert from_search(found(confirmed=None, slots=None), run_of()).confirmed
+    more = replace(TWELVE_HOLD, slots=16)
+    assert not from_search(found(confirmed=None, slots=None, points=[more]), run_of()).confirmed
+
+
+def test_a_search_of_another_run_is_told() -> None:
+    with pytest.raises(BadInput, match=r"plan.json is of another run: this one has no load point '12 warm'$"):
+        from_search(found(), run_of(points={"3 warm": {}}))
 
 
 def test_callers_with_the_pace_of_people() -> None:

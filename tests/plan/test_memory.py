@@ -189,6 +189,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"block_count": 3, "attention.head_count_kv": [1, 2]},
         r"has no whole number for each of 3 layers in llama.att",
     ),
+    "nothing kept": ({"block_count": 4, "embedding_length": 64}, r"by its keys no layer holds anything of a call"),
     "signed": (
         {"block_count": 2, "attention.head_count_kv": [1, -2]},
         r"has no whole number for each of 2 layers in llama.attention.head_count_kv",
@@ -258,6 +259,6 @@ def test_the_settings_that_llama_cpp_refuses(nano: Model) -> None:
     ],
 )
 def test_what_stands_in_for_what(file_type: int, kind: str, row: int, wanted: str | None, tmp_path: Path) -> None:
-    keys = {"general.file_type": file_type, "block_count": 1, "attention.head_count_kv": 0, "embedding_length": 64}
+    keys = {"general.file_type": file_type, "block_count": 1, "attention.head_count": 1, "embedding_length": 64}
     found = planned(model(tmp_path, "llama", keys, [("blk.0.ffn_up.weight", (row, 256), kind)]))
     assert [fallback.wanted for fallback in found.fallbacks] == ([wanted] if wanted else [])

@@ -1,6 +1,7 @@
 """Headers from files and by HTTP ranges: only what is needed, and one line for whatever goes wrong."""
 
 import asyncio
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_a_redirect_is_followed_once(served: Served) -> None:
     assert [path.split("/")[1] for path, _ in served.asked] == ["moved", *["plain"] * model.requests]
 
 
-@pytest.mark.parametrize("how", ["pieces", "unsized", "more"])
+@pytest.mark.parametrize("how", ["pieces", "unsized", "more", "upper"])
 def test_a_server_that_gives_less_or_more_than_asked_is_put_up_with(served: Served, how: str) -> None:
     model = got(f"{served.url}/{how}/large.gguf")
     assert len(model.tensors) == len(nano_infos())
@@ -80,6 +81,10 @@ def test_a_server_that_gives_less_or_more_than_asked_is_put_up_with(served: Serv
         ("circle", "large.gguf is redirected in circles"),
         ("away", "large.gguf cannot be fetched: it is, or leads to, no http or https address"),
         ("other", "large.gguf: the server gave another range than bytes=0-65535 ('bytes 1-65536/"),
+        ("page", "large.gguf is a web page; give the address that downloads the file"),
+        ("zipped", "large.gguf: the server compresses what it gives (gzip): no range of the file"),
+        ("no-http", "large.gguf cannot be fetched: the answer is no HTTP ("),
+        ("lies", "large.gguf: the server gives it in crumbs, 64 bytes in 64 answers"),
         ("broken", "large.gguf cannot be fetched: the connection broke off"),
         ("crumbs", "large.gguf: the server gives it in crumbs, 640 bytes in 64 answers"),
         ("401", "large.gguf cannot be fetched (HTTP 401: is it private, or gated?)"),
@@ -95,6 +100,28 @@ def test_what_a_server_may_do_is_one_line(served: Served, how: str, said: str) -
     assert served.sent < 12 * MIB if how == "whole" else served.sent < MIB
 
 
+@pytest.mark.parametrize(("how", "which"), [("silent", "_SILENCE_S"), ("slow", "_PIECE_S")])
+def test_who_gives_nothing_or_too_slowly_is_given_up(
+    how: str, which: str, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"loadsim.plan.source.{which}", 0.1)
+    with pytest.raises(
+        BadInput, match=r"^large.gguf cannot be fetched: nothing came for [0-9]+ s, or it came too slow"
+    ):
+        got(f"{served.url}/{how}/large.gguf")
+
+
+def test_a_key_in_an_address_is_kept_out_of_the_plan(served: Served) -> None:
+    model = got(f"{served.url.replace('//', '//me:secret@')}/plain/large.gguf?key=secret")
+    assert model.files == (f"{served.url}/plain/large.gguf",)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+    with pytest.raises(BadInput, match=r"pipe.gguf is no file$"):
+        got(str(tmp_path / "pipe.gguf"))
+
+
 def test_what_is_not_there_is_one_line(served: Served, tmp_path: Path) -> None:
     for place, said in (
         (f"{served.url}/plain/small.gguf", r"^small.gguf cannot be fetched \(HTTP 404\)$"),
@@ -103,6 +130,9 @@ def test_what_is_not_there_is_one_line(served: Served, tmp_path: Path) -> None:
         (str(tmp_path / "none.gguf"), r"none.gguf cannot be read \(No such file or directory\)$"),
         (str(tmp_path), r"cannot be read \(Is a directory\)$"),
         ("a\0b", r"cannot be read"),
+        ("a\nb.gguf", r"^a\?b.gguf cannot be read"),
+        ("", r"^'' cannot be read"),
+        ("http://[", r"^'http://\[' is no address$"),
     ):
         with pytest.raises(BadInput, match=said):
             got(place)

@@ -34,6 +34,16 @@ def a4b(tmp_path: Path) -> Plan:
     return planned(tmp_path / "a4b.gguf", "gemma4", A4B_KEYS, A4B_INFOS)
 
 
+def test_the_command_has_every_setting_that_is_not_the_servers_own(nano: Plan) -> None:
+    assert "--ctx-checkpoints" not in printed(nano)
+    other = replace(nano, settings=replace(TWELVE, checkpoints=0, cache_ram=-1))
+    assert "--ctx-checkpoints 0 --cache-ram -1: one slot more" in " ".join(printed(other).split())
+
+
+def test_one_file_twice_has_its_name(nano: Plan) -> None:
+    assert short_names([nano, nano]) == ["phone-i1-IQ4_XS.gguf"] * 2
+
+
 def printed(*found: Plan, width: int = 80) -> str:
     console = Console(width=width, highlight=False, markup=False)
     with console.capture() as capture:

@@ -35,6 +35,17 @@ def test_served_at_once_by_number() -> None:
     assert all(float(full.rstrip("%")) > float(offered.rstrip("%")) for full, offered in rows.values())
 
 
+@pytest.mark.parametrize("calls", [1e-9, 1, 60_000])
+def test_no_line_is_cut_at_80_columns(calls: float) -> None:
+    assert not any("…" in line for line in lines(calls, 1))
+
+
+def test_one_call_is_one() -> None:
+    said = " ".join(lines(1, 12))
+    assert "1 call an hour" in said
+    assert "1 calls" not in said
+
+
 def test_large_numbers_are_a_window_of_a_few_rows() -> None:
     rows = table(lines(20_000, 2000))
     assert len(rows) <= 21

@@ -59,6 +59,7 @@ def answer(
     searched, asked = _searched(search, asked) if search else (None, asked)
     told = searched.context if searched else None
     settings = (searched and searched.settings) or _settings(sets, context or told or 32768)
+    settings = _at(settings, slots or settings.slots)
     header = run(read_header(model)) if model else None
     chosen_card, kept = cards.card(card) if card else None, _size(reserve)
     fit = planned(header, settings, chosen_card, kept).fit if header else None
@@ -69,7 +70,8 @@ def answer(
         raise BadInput("a price of how many slots? Give --slots")
     n = chosen[0] if chosen else settings.slots
     memory = from_header(planned(header, _at(settings, n), chosen_card, kept)) if header else None
-    show(page(chosen, memory, searched, *(work_out(asked, n) if chosen else (None, None))), form)
+    given = _at(settings, n) if (sets or context) and chosen else None
+    show(page(chosen, memory, searched, *(work_out(asked, n) if chosen else (None, None)), given), form)
 
 
 def _searched(folder: Path, asked: Load) -> tuple[Searched, Load]:
@@ -109,6 +111,6 @@ def _at(settings: ServerSettings, slots: int) -> ServerSettings:
 
 def _size(text: str) -> int:
     try:
-        return cards.size(text)
+        return cards.reserve(text)
     except ValueError as error:
         raise BadInput(f"--reserve: {error}") from None

@@ -14,7 +14,8 @@ from ...report.memory import render
 from ...run import run
 from ...types import BadInput, CacheType, ServerSettings
 
-_POSITIVE = click.IntRange(1, (1 << 31) - 1)
+_MOST = (1 << 31) - 1
+_POSITIVE = click.IntRange(1, _MOST)
 _TYPES = click.Choice(get_args(CacheType))
 
 
@@ -28,8 +29,10 @@ _TYPES = click.Choice(get_args(CacheType))
 @click.option("--ubatch", type=_POSITIVE, default=2048, show_default=True, help="-ub.")
 @click.option("--kv-unified", is_flag=True, help="One cache for all slots.")
 @click.option("--swa-full", is_flag=True, help="Windowed layers keep the whole context.")
-@click.option("--checkpoints", type=click.IntRange(0), default=32, show_default=True, help="--ctx-checkpoints.")
-@click.option("--cache-ram", type=click.IntRange(-1), default=8192, show_default=True, help="MiB; -1 is without limit.")
+@click.option("--checkpoints", type=click.IntRange(0, _MOST), default=32, show_default=True, help="--ctx-checkpoints.")
+@click.option(
+    "--cache-ram", type=click.IntRange(-1, _MOST), default=8192, show_default=True, help="MiB; -1 is without limit."
+)
 @click.option("--card", help="rtx3090, a100-80gb, 24GiB ...; or here, this machine's, which is taken if none is named.")
 @click.option("--reserve", default="1GiB", show_default=True, help="Kept free for what cannot be computed.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, sizes in bytes.")
@@ -53,10 +56,6 @@ def memory(
 
     MODEL is a GGUF file, any part of a split one, or its URL, of which only the header is read.
     """
-    if slots * context >= 1 << 31:
-        raise BadInput(
-            f"--context {context}: {slots} slots of that are {slots * context:,} tokens, over llama.cpp's limit"
-        )
     settings = ServerSettings(
         slots=slots,
         context=slots * context,
@@ -70,7 +69,7 @@ def memory(
     )
     chosen = cards.card(card) if card else cards.here()
     try:
-        kept = cards.size(reserve)
+        kept = cards.reserve(reserve)
     except ValueError as error:
         raise BadInput(f"--reserve: {error}") from None
     found = [planned(model, settings, chosen, kept, swa_full) for model in run(_read(models))]
