@@ -26,8 +26,8 @@ FILLER = (
     "The line is open and the day is long. It is one of those days, and there is time for all of it. "
     "What is here is here, and what is not is not. So it goes on, and that is all there is to say."
 )
-TAILS = (" a", ".", " so", " now", ",", " then", " again", " really", " nothing", " 1", " a a", " is it")
-"""Last words of different size in any tokenizer: a token, a few bytes, a few letters."""
+TAILS = (" a", ".", " so", " now", ",", " then", ".....", " again", " really", " nothing", " 1", " a a", " is it")
+"""Last words of different size in any tokenizer: a token, a few bytes, one to eight letters."""
 
 
 async def fit(recording: Recording, count: Count, target: int) -> Recording:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -103,6 +103,7 @@ def test_any_target_in_reach_is_met(name: str, share: float) -> None:
 
 
 @settings(max_examples=25)
+@example({" t", "d "}, 242)
 @given(st.sets(st.text("theisoanld .,", min_size=2, max_size=7), max_size=40), st.integers(1, 400))
 def test_any_pieces_will_do(known: set[str], more: int) -> None:
     tokenizer = longest(known)
