@@ -94,7 +94,7 @@ def probed(to: Given, kind: type[Found]) -> list[tuple[Point, Found]]:
         (point, probe.found)
         for point in points(to)
         for probe in probes(row for row in point.run.rows if row.point == point.name)
-        if isinstance(probe.found, kind) and probe.answered
+        if isinstance(probe.found, kind) and probe.answered and point.run.measured(point.name)
     ]
     return found or nothing(to, f"no answer of a {to.name} probe", f"lab/{to.name}")
 

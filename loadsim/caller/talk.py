@@ -107,9 +107,11 @@ class Call:
     def _ends(self, why: Why) -> None:
         if why in ("time", "left", "stopped") and not self.asked:
             return  # it never began
+        again = {"again": True} if self._line.scenario.callers[self.caller.group].again else {}
         self._line.note(
             "call",
             **self._line.labels,
+            **again,
             group=self.caller.group,
             caller=self.caller.number,
             call=self._number,

@@ -8,6 +8,7 @@ from ..stats.client import Client
 from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
 from .point import Point
+from .remarks import other_length
 from .words import ms, number, percent, several, whole
 
 MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
@@ -184,5 +185,6 @@ def _decode(who: Who, point: Point) -> str:
         said += f" (one caller's rate moved by {percent(moved)} from before the load to after it: no share can be told)"
     elif share is not None:
         said += f", {percent(share.mid)} of one caller's rate"
+        said += " on prompts of another length" if other_length(who, point.summary.baseline) else ""
     times = number(who.decode_slowest / point.voice, 2)
     return f"{said}; the slowest, {number(who.decode_slowest)}, is {times} times a voice's {point.voice:g}."

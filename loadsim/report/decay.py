@@ -85,7 +85,8 @@ def sentence(of: Decay) -> str:
     rule = of.verdict.rule
     said = f"{whose} {moved(decode)} in {lasting(decode.last_at - decode.first_at)}"
     if rule == "no decay":
-        said = f"No decay: {said[0].lower()}{said[1:]}"
+        noise = " beyond noise" if decode.change <= -FELL else ""
+        said = f"No decay{noise}: {said[0].lower()}{said[1:]}"
     else:
         said += f": {_why(of)}"
     if _dark(seen) and rule != "unknown temperature":

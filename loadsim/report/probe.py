@@ -32,7 +32,9 @@ def answers(run: Run) -> Iterator[str]:
     found = probes(run.rows)
     for probed in found:
         at = f"{probed.point}: " if len(found) > 1 else ""
-        if probed.answered:
+        if not run.measured(probed.point):
+            yield f"{at}no answer: broken off after {several(probed.answered, 'request')}."
+        elif probed.answered:
             part = "" if probed.holds else f" ({probed.answered} of {several(probed.rows, 'request')} answered)"
             yield f"{at}{_sentence(probed)}{part}"
         else:

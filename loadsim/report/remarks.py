@@ -7,6 +7,7 @@ from ..stats.summary import Who
 from .point import Point
 from .words import counts, ms, number, percent, several, span
 
+LENGTH = 1.25  # prompts whose lengths differ by more are no like for like
 MOST_ERRORS = 8  # that are told, the most frequent first
 
 WHY = {
@@ -32,6 +33,9 @@ def remarks(point: Point) -> Iterator[str]:
             if sides.both is not None:
                 one_side = f"by the baseline before {_mid(sides.before)}, by the one after {_mid(sides.after)}"
                 yield f"{who.name}: {name} {_ratio(sides.both)}; {one_side}"
+        if (alone := summary.baseline) is not None and other_length(who, alone):
+            lengths = f"their prompts have {span(who.prompt)} tokens, one caller's {span(alone.prompt)}"
+            yield f"{who.name}: {lengths}: the share compares these too, for decoding slows down with what a slot holds"
     for who in point.everyone:
         yield from _replies(who)
     for who in summary.load:
@@ -43,6 +47,13 @@ def remarks(point: Point) -> Iterator[str]:
     yield _delivered(point)
     yield from point.logs
     yield from _fitted(point)
+
+
+def other_length(who: Who, alone: Who | None) -> bool:
+    """Whether one caller alone was measured on prompts of another length, so that a share is not of the load only."""
+    if alone is None or alone.prompt is None or who.prompt is None:
+        return False
+    return who.prompt[0] * LENGTH < alone.prompt[1] or who.prompt[1] > alone.prompt[0] * LENGTH
 
 
 def _slot_alone(point: Point) -> str:

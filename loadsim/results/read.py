@@ -42,6 +42,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     left_over: int = 0
     live: bool = False
 
+    def measured(self, point: str) -> bool:
+        """Whether a load point was measured to its end."""
+        ends = (event.get("point") for event in self.events if event.get("event") == "finished")
+        return self.facts.get("ended") == "complete" or point in ends
+
 
 class Text(msgspec.Struct):
     """A line of replies.jsonl; `request` is the row's number in requests.jsonl, from 0."""

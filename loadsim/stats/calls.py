@@ -16,8 +16,9 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     """Calls that have ended, by why: `ended`, `failed`, `hung_up`, `time`, `left`, `stopped`.
 
     `planned`, `said`: turns of those calls, and those of them that got a reply; of an unfinished call, only what it
-    came to is planned; `failed`: turns that were lost because a call broke off on an error. A turn that was answered at
-    the second try is said.
+    came to is planned; `failed`: turns that were lost because a call broke off on an error. Of a call whose caller calls
+    again (`again`) that is one: the others are said in the next call. A turn that was answered at the second try is
+    said.
     """
 
     ended: dict[str, int]
@@ -41,7 +42,15 @@ def calls(events: Iterable[Event], point: str, group: str | None = None) -> Call
         return None
     return Calls(
         ended=dict(Counter(event["why"] for event in found)),
-        planned=sum(event["said" if event["why"] in UNFINISHED else "planned"] for event in found),
+        planned=sum(event["said"] + _rest(event) for event in found),
         said=sum(event["said"] for event in found),
-        failed=sum(event["planned"] - event["said"] for event in found if event["why"] == "failed"),
+        failed=sum(map(_rest, (event for event in found if event["why"] == "failed"))),
     )
+
+
+def _rest(event: Event) -> int:
+    """Turns that were still to come."""
+    if event["why"] in UNFINISHED:
+        return 0
+    rest: int = event["planned"] - event["said"]
+    return min(rest, 1) if event.get("again") else rest

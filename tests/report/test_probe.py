@@ -44,6 +44,14 @@ def test_reaches_of_other_kinds(rows: tuple[RequestRow, ...], said: str) -> None
     assert holds(run_of(*rows)) == ("answered)" not in said and "no answer" not in said)
 
 
+def test_a_probe_that_was_broken_off_has_no_answer() -> None:
+    broken = run_of(edit(60, 0), ended="interrupted")
+    assert "no answer: broken off after 1 request." in words(broken)
+    assert "No edit keeps the tail" not in words(broken)
+    whole = run_of(edit(60, 0), ended="interrupted", events=({"event": "finished", "point": "p"},))
+    assert "No edit keeps the tail" in words(whole)  # another point of its sweep was not
+
+
 def case(case: str, tokens: int, shared: int, cache_n: int) -> RequestRow:
     said = {"case": case, "tokens": tokens, "shared": shared}
     return ask("checkpoints", said, cache_n=cache_n, prompt_n=tokens - cache_n)

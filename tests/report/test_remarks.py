@@ -39,3 +39,11 @@ def test_many_kinds_of_errors_are_told_by_the_most_frequent() -> None:
         f"  {n + 1} x broke after {n} tokens" for n in range(10, 2, -1)
     ]
     assert "  6 x 3 other errors, see requests.jsonl" in text.splitlines()
+
+
+def test_a_share_of_prompts_of_another_length_says_so() -> None:
+    short = [row(prompt_n=10, cache_n=2990, repeat=n) for n in (1, 2)]
+    text = words(run_of(*BOTH, *short))
+    assert "warm: their prompts have 3,000 tokens, one caller's" in text
+    assert "of one caller's rate on prompts of another length; the slowest" in text
+    assert "another length" not in words(run_of(*BOTH, *LOAD))

@@ -21,6 +21,16 @@ def test_calls_of_a_point_and_of_a_group() -> None:
     assert (group.ended, group.planned, group.error_rate) == ({"ended": 1}, 5, 0.0)
 
 
+def test_who_calls_again_after_an_error_has_lost_one_turn() -> None:
+    often = [call(74, 24, "time", again=True, caller=n) for n in (1, 2)]
+    found = calls([call(74, 2, "failed", again=True), *often], "p")
+    assert found is not None
+    assert (found.planned, found.said, found.failed) == (51, 50, 1)
+    never = calls([call(74, 0, "failed", again=True, call=n) for n in range(3)], "p")
+    assert never is not None
+    assert never.error_rate == 1
+
+
 def test_runs_of_old_tell_nothing_of_calls() -> None:
     assert calls([{"event": "client", "point": "p"}], "p") is None
     assert calls([call(1, 1, "ended")], "q") is None
