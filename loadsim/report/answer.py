@@ -9,7 +9,7 @@ from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
 from .point import Point
 from .remarks import other_length
-from .words import ms, number, percent, several, whole
+from .words import lasting, ms, number, percent, several, whole
 
 MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
 
@@ -23,7 +23,7 @@ def answers(points: list[Point], run: Run) -> Iterator[str]:
     if run.live:
         yield "The run still goes on; this is what it has so far."
     elif ended != "complete":
-        yield f"The run did not complete ({ended or 'it was killed'}): {run.facts.get('why') or '-'}."
+        yield f"The run did not complete ({ended or 'it was killed'}){_where(run)}."
     if run.torn and not run.live:
         end = "file ends" if run.torn == 1 else "files end"
         yield f"{run.torn} {end} in half a line, which is left out."
@@ -36,6 +36,15 @@ def answers(points: list[Point], run: Run) -> Iterator[str]:
             yield f"The client was a bottleneck at {point.name}: {limits}. Its figures are partly the client's own."
     if run.facts.get("server", {}).get("embedded"):
         yield "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
+
+
+def _where(run: Run) -> str:
+    """Why it did not; of one that was killed, what it was about when it last noted something."""
+    if why := run.facts.get("why"):
+        return f": {why}"
+    phases = [event["phase"] for event in run.events if event["event"] == "phase"]
+    last = max((event["t_s"] for event in run.events if "t_s" in event), default=0.0)
+    return f": {phases[-1]}, not long after {lasting(last)}" if phases else ""
 
 
 def client_limits(client: Client) -> str | None:
@@ -60,6 +69,8 @@ def _away(point: Point) -> str:
     if not point.outages:
         return ""
     seconds, ended = sum(found.seconds or 0.0 for found in point.outages), point.outages[-1].seconds is not None
+    if not seconds:
+        return " From some time on nobody was given a token, to the load's end; see above."
     more = "" if ended else ", and then to its end"
     return f" For {number(seconds)} s of the load nobody was given a token{more}; see above."
 

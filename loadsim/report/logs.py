@@ -21,10 +21,11 @@ def log_lines(run: Run, found: Setting, point: str) -> Iterator[str]:
     seen = cards(within(run.card, start, end))
     for card in seen:
         yield f"card{'' if len(seen) == 1 and not card.card else f' {card.card}'}: {card_line(card)}"
-    if not seen and not found.embedded:
+    wanted = found.get("telemetry.card") not in (None, "auto", "none")  # the embedded server needs none
+    if not seen and (wanted or not found.embedded):
         yield _none([event for event in told if event["log"] == "card"])
-        if (limit := found.get("abort.card")) is not None:
-            yield f"abort.card, {limit}, was never looked at: there was no card log"
+    if not seen and (limit := found.get("abort.card")) is not None:
+        yield f"abort.card, {limit}, was never looked at: there was no card log"
     for event in told:
         if event["log"] == "card" and start <= event["t_s"] <= end:
             yield from _befell(event, bool(seen))
@@ -57,7 +58,7 @@ def _throttled(reasons: dict[str, float] | None) -> str:
 
 def _none(told: list[dict[str, Any]]) -> str:
     """The last thing that was said of the log before it said nothing."""
-    why = next((event["why"] for event in reversed(told) if event["what"] in ("none", "ended", "silent")), "")
+    why = next((event["why"] for event in reversed(told) if event["what"] in ("none", "ended", "silent", "flood")), "")
     why = why or next((event["why"] for event in reversed(told) if event["what"] in ("lost", "garbage")), "")
     return f"no card log: unknown temperature{f' ({why})' if why else ''}"
 
@@ -72,7 +73,7 @@ def _befell(event: dict[str, Any], seen: bool) -> Iterator[str]:
             yield f"card {card} came back {at}"
         case "back":
             yield f"the card log went on {at}"
-        case "ended" | "silent" if seen:
+        case "ended" | "silent" | "flood" if seen:
             yield f"the card log broke off {at}: {event['why']}"
 
 

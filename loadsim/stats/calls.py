@@ -16,8 +16,8 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     """Calls that have ended, by why: `ended`, `failed`, `hung_up`, `time`, `left`, `stopped`.
 
     `planned`, `said`: turns of those calls, and those of them that got a reply; of an unfinished call, only what it
-    came to is planned; `failed`: turns that were lost because a call broke off on an error. Of a call whose caller calls
-    again (`again`) that is one: the others are said in the next call. A turn that was answered at the second try is
+    came to is planned; `failed`: turns that were lost because a call broke off on an error. Of a call whose caller
+    calls again (`again`) that is one: the others come in the next call. A turn that was answered at the second try is
     said.
     """
 

@@ -1,6 +1,7 @@
 """A sampler's process, seen from the run: what it says, and what becomes of it."""
 
 import asyncio
+import resource
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,6 +21,8 @@ AGAIN_S = 30.0  # between two starts
 GRACE_S = 2.0
 SHOWN = 200
 GONE = {"silent", "ended"}
+LOG_MOST = 1 << 20  # bytes of its stderr: who fills more, or says more that is no sample, is ended for good
+GARBAGE_MOST = 1000
 
 Note = Callable[[str, str], None]
 
@@ -29,13 +32,20 @@ def ours(module: str, every: float, *arguments: str) -> list[str]:
     return [sys.executable, "-m", f"loadsim.telemetry.{module}", "--every", f"{every:g}", *arguments]
 
 
+def _bound(pid: int) -> None:
+    """Let a process, and those that it starts, write no file of more than `LOG_MOST` bytes; where the system can."""
+    with suppress(AttributeError, OSError):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (LOG_MOST, LOG_MOST))
+
+
 class Sampler:
     """Keeps a sampler's process going until `stop`: one that ends or falls silent is started again, after a while.
 
     `heard` gets each line that is a JSON object, and returns whether that is what a sampler says; `note` what became
     of it, and why: `garbage` once; `silent` or `ended` once until a sample has come again, then `back`. What it prints
-    on stderr goes to `log`, a file that is only there if something does. A `foreign` command is the user's, and ends
-    with us whatever it does; one of ours runs here, and hears what it is told.
+    on stderr goes to `log`, a file that is only there if something does; one that floods it, or its stdout, is ended
+    for good, and `flood` is noted. A `foreign` command is the user's, and ends with us whatever it does; one of ours
+    runs here, and hears what it is told.
     """
 
     def __init__(
@@ -58,6 +68,7 @@ class Sampler:
         self._order = b""
         self._said: set[str] = set()
         self._final = False
+        self._garbage = 0
         self._heard_at = 0.0
         self._task = self._loop.create_task(self._keep())
 
@@ -86,6 +97,7 @@ class Sampler:
                 self._tell_once("ended", f"cannot be started: {error.strerror}")
                 return
             try:
+                _bound(process.pid)
                 if self._order and not self._foreign:
                     process.tell(self._order)
                 self._heard_at = self._loop.time()
@@ -93,6 +105,8 @@ class Sampler:
             finally:
                 self._process = None
                 await asyncio.shield(self._away(process))
+            if self._log.exists() and self._log.stat().st_size >= LOG_MOST:
+                self._flooded(f"it printed {LOG_MOST >> 20} MiB on stderr")
             if not self._final:
                 what, why = how
                 last = plain(last_line(self._log, size))
@@ -135,6 +149,14 @@ class Sampler:
         shown = plain(line.decode(errors="replace").strip())
         if shown:
             self._tell_once("garbage", f"it printed what is no sample: {shown[:SHOWN]}")
+        self._garbage += 1
+        if self._garbage == GARBAGE_MOST and self._process is not None:
+            self._flooded(f"it printed {GARBAGE_MOST:,} lines that are no samples")
+            self._process.kill()
+
+    def _flooded(self, why: str) -> None:
+        self._final = True
+        self._tell_once("flood", f"{why}, and was ended for good")
 
     def _tell_once(self, what: str, why: str) -> None:
         if what not in self._said:

@@ -234,12 +234,37 @@ def test_our_own_is_told_of_the_server_also_when_it_is_started_again(tmp_path: P
 
 def test_what_has_said_its_last_word_is_not_started_again(tmp_path: Path) -> None:
     async def main() -> None:
-        seen = Seen(tmp_path, shell(f"echo '{SAMPLE}'"))
+        seen = Seen(tmp_path, shell(f"echo '{SAMPLE}'; sleep 0.3"))
         await seen.until(lambda: seen.lines)
         seen.sampler.last()
         await asyncio.sleep(0.8)
         await seen.sampler.stop()
         assert len(seen.lines) == 1
         assert seen.notes == []
+
+    watch(main())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs prlimit")
+def test_who_floods_stderr_fills_no_disk(tmp_path: Path) -> None:
+    async def main() -> None:
+        seen = Seen(tmp_path, shell("yes >&2"))
+        await seen.until(lambda: seen.notes)
+        await asyncio.sleep(0.8)
+        await seen.sampler.stop()
+        assert seen.notes == [("flood", "it printed 1 MiB on stderr, and was ended for good")]
+        assert seen.log.stat().st_size == 1 << 20
+
+    watch(main())
+
+
+def test_who_floods_stdout_is_ended(tmp_path: Path) -> None:
+    async def main() -> None:
+        seen = Seen(tmp_path, shell("yes"))
+        await seen.until(lambda: len(seen.notes) == 2)
+        await asyncio.sleep(0.8)
+        await seen.sampler.stop()
+        assert [what for what, _ in seen.notes] == ["garbage", "flood"]
+        assert seen.notes[1][1] == "it printed 1,000 lines that are no samples, and was ended for good"
 
     watch(main())
