@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from .probe import Grown
 
@@ -66,7 +66,7 @@ def fit(grown: Sequence[Grown], batches: Batches) -> Fit | None:
     left = float(np.sum((ms - parts @ values) ** 2))
     spread = float(np.sum((ms - ms.mean()) ** 2))
     errors = np.sqrt(np.diag(np.linalg.inv(parts.T @ parts)) * left / free)
-    margins = errors * t.ppf((1 + CONFIDENCE) / 2, free)
+    margins = errors * stdtrit(free, (1 + CONFIDENCE) / 2)
     costs = [Cost(float(v), float(v - m), float(v + m)) for v, m in zip(values, margins, strict=True)]
     return Fit(
         base=costs[0].ms,

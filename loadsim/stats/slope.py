@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
 import msgspec
-from scipy import stats
 
 from ..types import RequestRow
 from .headline import in_headline, last_attempts
@@ -47,6 +46,8 @@ def slope(samples: Sequence[Sample]) -> Slope | None:
     along, values = [each[0] for each in samples], [each[1] for each in samples]
     if len(set(along)) < 2:
         return None
+    from scipy import stats  # takes half a second and 60 MB, which a load must not carry
+
     line = stats.linregress(along, values)
     free = len(samples) - 2
     flat = len(set(values)) == 1  # no variance to explain, and no error either

@@ -1,5 +1,7 @@
+import gc
 import io
 import re
+import weakref
 from pathlib import Path
 from urllib.parse import unquote_plus
 
@@ -261,3 +263,17 @@ def test_a_broken_line_is_named(log: Path, line: bytes) -> None:
 def test_a_log_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot read .*none.hlog: No such file"):
         read_log(tmp_path / "none.hlog")
+
+
+def test_a_written_histogram_needs_no_garbage_collector() -> None:
+    histograms, log = Histograms(), io.BytesIO()
+    gc.collect()
+    gc.disable()
+    try:
+        histograms.record("p", "load", "gap", np.array([0.01]))
+        kept = weakref.ref(next(iter(histograms._found.values())))
+        histograms.write(log, 0.0, 1.0)
+        assert kept() is None
+    finally:
+        gc.enable()
+    assert log.getvalue()
