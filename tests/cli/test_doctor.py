@@ -67,6 +67,7 @@ def test_a_harmful_setting_is_the_one_thing_to_mend(settings: dict[str, str], ex
     assert done.stdout.endswith("not ready: 1 thing to mend\n")
 
 
+@pytest.mark.slow
 def test_a_server_that_never_looks_for_likeness_gives_two_callers_two_slots() -> None:
     done = loadsim("--set", "server.similarity=1")
     assert re.search(r"^ok +two callers of one system prompt who pin nothing get slots \d+ and \d+$", done.stdout, re.M)

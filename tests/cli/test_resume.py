@@ -126,6 +126,7 @@ def test_it_may_be_killed_again(here: Path, url: str) -> None:
     assert by_point == {"count=1": {1}, "count=2": {2}, "count=3": {2}}
 
 
+@pytest.mark.slow
 def test_what_cannot_go_on_is_one_line(here: Path, url: str) -> None:
     killed(url, lambda: rows("count=1", "load") >= 1)
     before = {file.name: file.read_bytes() for file in Path("run").iterdir()}

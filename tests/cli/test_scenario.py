@@ -147,6 +147,7 @@ def test_bad_input_is_one_line_and_code_2_and_leaves_nothing(here: Path, args: t
     assert not any(Path("results").glob("*"))
 
 
+@pytest.mark.slow
 def test_an_old_run_is_neither_shown_as_new_nor_touched(here: Path) -> None:
     few = ("--set", "repeat=1", "--set", "baseline.replies=0")
     assert loadsim("scenario", "twelve_callers", "--out", "run", *QUICK, *few).returncode == 0

@@ -437,6 +437,7 @@ def test_it_ends_the_run_with_the_points_that_it_still_had(tmp_path: Path, monke
 # -- bounded
 
 
+@pytest.mark.slow
 def test_an_hour_of_load_keeps_nothing_of_its_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
     ending = soak.Soak.client
