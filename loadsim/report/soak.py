@@ -83,7 +83,7 @@ def _notes(course: Course) -> Iterator[str]:
     for window in wrong[:MOST_ERRORS]:
         yield f"errors at {_when(window.at, window.repeat, course)}: {counts(window.figures.errors)}"
     if len(wrong) > MOST_ERRORS:
-        yield f"errors in {len(wrong) - MOST_ERRORS} other windows"
+        yield f"errors in {several(len(wrong) - MOST_ERRORS, 'other window')}"
 
 
 def _recovery(found: Recovery, window: float) -> str:
