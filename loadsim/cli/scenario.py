@@ -33,6 +33,7 @@ from ..scenario.schema import schema as json_schema
 from ..shipped import find
 from ..types import BadInput, RunInterrupted, RunStopped
 from .key import api_key
+from .pages import leave
 
 R = TypeVar("R", bound=Recorder)
 T = TypeVar("T")
@@ -88,7 +89,7 @@ def scenario(
         run_to_disk(begin, partial(measure, wanted, recordings, key), console)
     finally:
         # However it ended, what was measured is shown; what never began leaves nothing.
-        answered = began(folder, made) and show(folder, console)
+        answered = began(folder, made) and show(folder, console, keep=True)
     if not answered:
         raise SystemExit(1)
 
@@ -111,9 +112,9 @@ def go_on(folder: Path, console: Console) -> None:
     except BadInput:
         raise
     except BaseException:
-        show(folder, console)
+        show(folder, console, keep=True)
         raise
-    if not show(folder, console):
+    if not show(folder, console, keep=True):
         raise SystemExit(1)
 
 
@@ -204,10 +205,11 @@ def _end(error: BaseException) -> tuple[Ended, str]:
     return "stopped", str(error) if isinstance(error, BadInput | RunStopped) else f"{type(error).__name__}: {error}"
 
 
-def show(folder: Path, console: Console) -> bool:
-    """Print a run's table; whether it is complete and has an answer."""
+def show(folder: Path, console: Console, keep: bool = False) -> bool:
+    """Print a run's table; whether it is complete and has an answer. `keep`: write its page, and say where both lie."""
     found = read(folder)
     measured = points(found)
     console.print(render(found, measured))
-    console.print(f"\nThe run lies in {folder}", soft_wrap=True)
+    if keep:
+        leave(folder, console, found, measured)
     return holds(found, measured)

@@ -118,7 +118,7 @@ def test_after_a_signal_what_is_known_is_said(number: signal.Signals) -> None:
         said = " ".join((said + search.stdout.read()).split())
     assert search.returncode == 130
     assert "The search was stopped by hand. Whether " in said
-    assert said.endswith("The run lies in run")
+    assert said.endswith("The run lies in run; to look at: run/report.html")
     found = read(Path("run"))
     assert found is not None
     assert (found.limit, found.callers) == ("interrupted", found.points[0].count)

@@ -89,7 +89,8 @@ def test_the_main_job_small(here: Path) -> None:
     assert "warm: 6 extension; 6 ok" in text
     assert "10,369" in text
     assert "3 warm callers hear the first token after" in text
-    assert "The run lies in run" in text
+    assert "The run lies in run; to look at: run/report.html" in text
+    assert "warm callers hear the first token after" in Path("run/report.html").read_text()
     found = read(Path("run"))
     assert found.facts["ended"] == "complete"
     load = [row for row in found.rows if row.row == "load"]

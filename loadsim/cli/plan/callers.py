@@ -23,6 +23,7 @@ from ...results.write import claim, default_folder
 from ...scenario.load import load
 from ...shipped import find
 from ..key import api_key
+from ..pages import leave
 from ..scenario import began, digests, load_recordings, run_to_disk
 
 
@@ -98,7 +99,7 @@ def callers(
             found = read(folder)
             for text in ["", *answer(found)] if found else []:
                 console.print(text, style="bold")
-            console.print(f"\nThe run lies in {folder}", soft_wrap=True)
+            leave(folder, console)
     if found is None or found.stopped:
         raise SystemExit(1)
 

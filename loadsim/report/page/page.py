@@ -13,9 +13,10 @@ from ... import __version__
 from ...results.read import Run
 from ..answer import answers
 from ..point import Point, points
+from .over_time import over_time
 from .parts import Chart, Figure, Lanes, Section, Shown
 
-SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = ()
+SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (over_time,)
 """In the page's order; one that has no data gives None and does not appear."""
 
 SAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}  # data must not end the script that holds it

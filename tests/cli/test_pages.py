@@ -1,0 +1,96 @@
+"""The page of a run: where it lies, and what happens where it cannot."""
+
+import shutil
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from loadsim.cli import main
+
+SOAK = Path(__file__).parents[1] / "analysis" / "soak"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        shutil.copytree(SOAK, name)
+
+
+def loadsim(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
+    monkeypatch.setattr("sys.argv", ["loadsim", *args])
+    try:
+        main()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def test_a_page_lies_in_its_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert loadsim(monkeypatch, "report", "a", "--html") == 0
+    assert capsys.readouterr().out == "a/report.html\n"
+    assert "<!doctype html>" in Path("a/report.html").read_text()
+    assert not [*Path("a").glob(".*")]
+
+
+def test_of_several_runs_one_page_lies_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert loadsim(monkeypatch, "report", "a", "b", "--html") == 0
+    assert capsys.readouterr().out == "report.html\n"
+    assert not Path("a/report.html").exists()
+    assert loadsim(monkeypatch, "report", "a", "b", "--html", "--out", "both.html") == 0
+    assert Path("both.html").read_text() == Path("report.html").read_text()
+
+
+def test_it_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a/report.html").write_text("old")
+    assert loadsim(monkeypatch, "report", "a", "--html") == 0
+    assert Path("a/report.html").read_text() != "old"
+
+
+def test_it_is_opened(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    opened: list[str] = []
+
+    def look(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", look)
+    assert loadsim(monkeypatch, "report", "a", "--open") == 0
+    assert opened == [Path("a/report.html").resolve().as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda url: False)
+    assert loadsim(monkeypatch, "report", "a", "--open") == 0
+    assert capsys.readouterr().err == "loadsim: found no browser to open it in\n"
+
+
+def test_several_tables_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    loadsim(monkeypatch, "report", "a")
+    once = capsys.readouterr().out
+    loadsim(monkeypatch, "report", "a", "b")
+    assert capsys.readouterr().out == once * 2
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["a", "--out", "x.html"], "--out is the file of the page"),
+        (["a", "--html", "--lanes"], "--lanes draws in the terminal"),
+        (["a", "b", "--lanes"], "--lanes draws one run"),
+        (["a", "--html", "--point", "12"], "choose what --lanes draws"),
+        (["a", "--html", "--out", "b"], "'b' is a directory"),
+        (["a", "none", "--html"], "none is not a run"),
+    ],
+)
+def test_what_does_not_go_together(
+    args: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert loadsim(monkeypatch, "report", *args) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("report.html").exists()
+
+
+def test_a_page_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert loadsim(monkeypatch, "report", "a", "--html", "--out", "nowhere/x.html") == 1
+    assert capsys.readouterr().err == "loadsim: cannot write nowhere/x.html: No such file or directory\n"
