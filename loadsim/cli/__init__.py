@@ -17,6 +17,7 @@ COMMANDS = {
     "card": "Log this machine's cards, a line of JSON per sample.",
     "plan": "Say what a card will hold, before you rent it.",
     "report": "Print a finished run's table again.",
+    "export": "Write a run as CSV, Parquet, JSON, percentiles or Markdown.",
 }
 
 

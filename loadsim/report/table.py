@@ -30,7 +30,7 @@ def render(run: Run, found: list[Point] | None = None) -> RenderableType:
     for point in found:
         slots = f", slots {runs(point.slots)}" if point.slots else ""
         parts += [Text(f"\n{point.name}{slots}\n", style="bold"), first_token(point)]
-        parts += [Text(line) for line in _hung_up(point)]
+        parts += [Text(line) for line in waits(point)]
         parts += [Text(), speech(point), Text()]
         parts += [Text(line) for line in remarks(point)]
         for part in (*over_time(point.course), *topics(point)):
@@ -91,7 +91,7 @@ def speech(point: Point) -> Table:
     return table
 
 
-def _hung_up(point: Point) -> Iterator[str]:
+def waits(point: Point) -> Iterator[str]:
     """Who did not wait for the first token has none: without them the others look better."""
     for who in point.summary.load:
         if who.hung_up:

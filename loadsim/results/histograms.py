@@ -96,18 +96,21 @@ def header(epoch_s: float) -> bytes:
 
 
 class Histograms:
-    """The histograms of the interval under way. `clamped` counts by tag, over the whole run, the values outside."""
+    """The histograms of the interval under way, `found` by point, row and metric.
+
+    `clamped` counts by tag, over the whole run, the values outside.
+    """
 
     def __init__(self) -> None:
         self.clamped: Counter[str] = Counter()
-        self._found: dict[tuple[str, RowName, str], HdrHistogram] = {}
+        self.found: dict[tuple[str, RowName, str], HdrHistogram] = {}
 
     def record(self, point: str, row: RowName, metric: str, seconds: NDArray[np.float64]) -> None:
         """Add values in seconds."""
         key = (point, row, metric)
-        histogram = self._found.get(key)
+        histogram = self.found.get(key)
         if histogram is None:
-            histogram = self._found[key] = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+            histogram = self.found[key] = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
         us = np.rint(seconds * US_PER_S)
         within = np.clip(us, LOWEST_US, HIGHEST_US)
         if outside := int(np.count_nonzero(us != within)):
@@ -122,10 +125,10 @@ class Histograms:
 
         The interval is in seconds on the run's clock, which are never negative.
         """
-        keys = [key for key in self._found if point in (None, key[0])]
+        keys = [key for key in self.found if point in (None, key[0])]
         lines = []
         for key in keys:
-            histogram = self._found.pop(key)
+            histogram = self.found.pop(key)
             times = f"{start_s:.3f},{end_s - start_s:.3f},{histogram.get_max_value() / US_PER_MS:.3f}"
             lines.append(f"Tag={tag(*key)},{times},{histogram.encode().decode()}\n")
             # It and its encoder hold each other, and under load the garbage collector comes so seldom that each

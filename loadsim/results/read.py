@@ -3,17 +3,18 @@
 import fcntl
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from ..types import BadInput, CardSample, HostSample, RequestRow, ServerSample
 from .shape import check_event, check_facts
 
+Sample = CardSample | HostSample | ServerSample
 FORMAT = "loadsim run 1"
-SAMPLES = {"card": CardSample, "host": HostSample, "server": ServerSample}
+SAMPLES: dict[str, type[Sample]] = {"card": CardSample, "host": HostSample, "server": ServerSample}
 """The logs of samples, each a file of its own."""
 
 T = TypeVar("T")
@@ -62,10 +63,7 @@ def read(path: Path) -> Run:
     Raises BadInput for a folder without a run, a run in another format, and a line that cannot be read (file:line).
     """
     run = read_whole(path)
-    last: dict[str, int] = {}
-    for event in run.events:
-        if event.get("event") == "phase" and (point := event.get("point")):
-            last[point] = max(event.get("resumed", 0), last.get(point, 0))
+    last = last_begun(run.events)
     stay = [number for number, row in enumerate(run.rows) if row.resumed >= last.get(row.point, 0)]
     events = [event for event in run.events if event.get("resumed", 0) >= last.get(event.get("point", ""), 0)]
     return msgspec.structs.replace(
@@ -75,6 +73,15 @@ def read(path: Path) -> Run:
         texts={place: run.texts[number] for place, number in enumerate(stay) if number in run.texts},
         left_over=len(run.rows) - len(stay),
     )
+
+
+def last_begun(events: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """How often the run had been resumed when each load point was last begun."""
+    last: dict[str, int] = {}
+    for event in events:
+        if event.get("event") == "phase" and (point := event.get("point")):
+            last[point] = max(event.get("resumed", 0), last.get(point, 0))
+    return last
 
 
 def read_whole(path: Path) -> Run:
@@ -138,16 +145,32 @@ def read_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
+def opened(file: Path) -> BinaryIO | None:
+    """A file of a run, to be read by lines; None: it is not there. Raises BadInput where it cannot be read."""
+    try:
+        _no_pipe(file)
+        return file.open("rb")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadInput(f"cannot read {file}: {error.strerror}") from error
+
+
 def contents(file: Path) -> bytes:
     """What a file of a run holds. Raises BadInput where it cannot be read, FileNotFoundError and NotADirectoryError."""
     try:
-        if file.exists() and not (file.is_file() or file.is_dir()):
-            raise BadInput(f"cannot read {file}: not a file")  # who reads a pipe waits for its writer
+        _no_pipe(file)
         return file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
         raise BadInput(f"cannot read {file}: {error.strerror}") from error
+
+
+def _no_pipe(file: Path) -> None:
+    """Who reads a pipe waits for its writer."""
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise BadInput(f"cannot read {file}: not a file")
 
 
 def _lines(file: Path, kind: type[T], check: Callable[[T], None] | None = None) -> tuple[list[T], int]:

@@ -271,7 +271,7 @@ def test_a_written_histogram_needs_no_garbage_collector() -> None:
     gc.disable()
     try:
         histograms.record("p", "load", "gap", np.array([0.01]))
-        kept = weakref.ref(next(iter(histograms._found.values())))
+        kept = weakref.ref(next(iter(histograms.found.values())))
         histograms.write(log, 0.0, 1.0)
         assert kept() is None
     finally:
