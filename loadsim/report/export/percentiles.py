@@ -66,30 +66,51 @@ def file_name(key: Key) -> str:
     return f"{name[:200].rstrip('%')}.{row}.{metric}.hgrm"
 
 
+class Value(msgspec.Struct, frozen=True):
+    """Values that count as the same, in microseconds, and how many there are."""
+
+    low: int
+    high: int
+    count: int
+
+    @property
+    def middle(self) -> int:
+        return self.low + (self.high - self.low + 1 >> 1)
+
+
+def values(histogram: HdrHistogram) -> list[Value]:
+    """What was recorded. Not by the package's iterators, which visit every value that there could be."""
+    counts = np.ctypeslib.as_array(histogram.counts)
+    lows = {index: histogram.get_value_from_index(index) for index in np.flatnonzero(counts).tolist()}
+    return [Value(low, histogram.get_highest_equivalent_value(low), int(counts[at])) for at, low in lows.items()]
+
+
 def text(histogram: HdrHistogram) -> str:
-    """A histogram of microseconds as percentiles of milliseconds."""
+    """A histogram of microseconds, which is not empty, as percentiles of milliseconds."""
+    found = values(histogram)
     lines = [f"{'Value':>12} {'Percentile':>14} {'TotalCount':>10} {'1/(1-Percentile)':>14}", ""]
-    for value, level, count in distribution(histogram):
-        line = f"{value / US_PER_MS:12.3f} {level / 100:.12f} {count:10d}"
+    for us, level, count in distribution(found):
+        line = f"{us / US_PER_MS:12.3f} {level / 100:.12f} {count:10d}"
         lines.append(line if level == 100 else f"{line} {1 / (1 - level / 100):14.2f}")
-    mean, deviation = histogram.get_mean_value() / US_PER_MS, histogram.get_stddev() / US_PER_MS
-    most, total = histogram.get_max_value() / US_PER_MS, histogram.get_total_count()
+    total = sum(each.count for each in found)
+    mean = sum(each.middle * each.count for each in found) / total
+    deviation = math.sqrt(sum((each.middle - mean) ** 2 * each.count for each in found) / total)
     lines += [
-        f"#[Mean    = {mean:12.3f}, StdDeviation   = {deviation:12.3f}]",
-        f"#[Max     = {most:12.3f}, Total count    = {total:12d}]",
+        f"#[Mean    = {mean / US_PER_MS:12.3f}, StdDeviation   = {deviation / US_PER_MS:12.3f}]",
+        f"#[Max     = {found[-1].high / US_PER_MS:12.3f}, Total count    = {total:12d}]",
         f"#[Buckets = {histogram.bucket_count:12d}, SubBuckets     = {histogram.sub_bucket_count:12d}]",
     ]
     return "\n".join(lines) + "\n"
 
 
-def distribution(histogram: HdrHistogram) -> Iterator[tuple[int, float, int]]:
+def distribution(found: list[Value]) -> Iterator[tuple[int, float, int]]:
     """The value (the largest that counts as the same), the level in per cent and the count up to it, line by line."""
-    total, level, reached = histogram.get_total_count(), 0.0, 0
-    for step in histogram.get_recorded_iterator():
-        value, reached = step.value_iterated_to, step.total_count_to_this_value
+    total, level, reached = sum(each.count for each in found), 0.0, 0
+    for each in found:
+        reached += each.count
         while 100 * reached / total >= level:
-            yield value, level, reached
+            yield each.high, level, reached
             if reached == total:
-                yield value, 100.0, reached
+                yield each.high, 100.0, reached
                 return
             level += 100 / (TICKS * 2 ** (math.floor(math.log2(100 / (100 - level))) + 1))

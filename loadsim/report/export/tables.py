@@ -56,7 +56,7 @@ def _requests(run: Stream) -> Iterator[Row]:
 def _tokens(run: Stream) -> Iterator[Row]:
     for number, row in run.rows():
         times, server = row.token_s, row.token_server_ms
-        n = max(len(times), len(server))
+        n = len(times)
         whose = [repeat(value, n) for value in (number, *_OF_TOKEN.cells(row))]
         sent = row.sent_s
         at = [None if sent is None else _micro(sent + t) for t in times]
@@ -75,7 +75,7 @@ def _gaps(times: list[float]) -> list[float | None]:
 
 
 def _filled(cells: list[Any], n: int) -> list[Any]:
-    return cells if len(cells) == n else [*cells, *repeat(None, n - len(cells))]
+    return cells if len(cells) == n else [*cells[:n], *repeat(None, n - len(cells))]
 
 
 def _micro(seconds: float | None) -> float | None:
