@@ -14,6 +14,7 @@ import msgspec
 from ..report.export import markdown as prose
 from ..report.export import parquet, percentiles, sheet, summary
 from ..report.export.tables import TABLES
+from ..report.mask import masked
 from ..results.read import read
 from ..results.stream import Stream, remarks
 from ..types import BadInput
@@ -58,10 +59,13 @@ def export(
 ) -> None:
     """Write the run in the folder RUN as another format, also of one that broke off or still goes on.
 
-    csv: a table; a text that begins like a spreadsheet's formula gets an apostrophe before it.
+    csv: a table. A text that begins like a spreadsheet's formula gets an apostrophe before it.
+
     parquet: a table into the file --out, or without --table each into the folder --out; needs pyarrow.
-    json: all that `loadsim report` prints, with the figures. markdown: the same, for an issue or an article.
-    hgrm: HdrHistogram's percentiles, in milliseconds; one to stdout or into the file --out, whose name ends in .hgrm;
+
+    json: all that `loadsim report` prints, with the figures; markdown: the same for an issue or an article.
+
+    hgrm: HdrHistogram's percentiles, in milliseconds; one to stdout or into the file --out, whose name ends in .hgrm,
     several into the folder --out.
 
     A file that is there is kept, unless --force is given.
@@ -125,13 +129,13 @@ def _parquet(run: Path, table: str | None, out: Path | None, force: bool) -> Non
 def _hgrm(run: Path, chosen: percentiles.Chosen, out: Path | None, force: bool) -> None:
     stream = Stream(run)
     if chosen.point is not None and chosen.point not in (known := _points(stream)):
-        raise BadInput(f"--point {chosen.point}: no such load point; the run has: {', '.join(known) or 'none'}")
+        raise BadInput(f"--point {chosen.point}: no such load point; the run has: {masked(', '.join(known)) or 'none'}")
     found = percentiles.histograms(stream, chosen)
     if out is None or out.suffix == ".hgrm":
         if not found:
             raise BadInput(f"{run}: no time that such a histogram could be of")
         if len(found) > 1:
-            few = ", ".join("/".join(key) for key in list(found)[:SHOWN])
+            few = ", ".join(masked("/".join(key)) for key in list(found)[:SHOWN])
             more = "" if len(found) <= SHOWN else ", ..."
             raise BadInput(
                 f"{len(found)} histograms, not one ({few}{more}): choose by --point, --row and --metric, or give a "
@@ -140,7 +144,7 @@ def _hgrm(run: Path, chosen: percentiles.Chosen, out: Path | None, force: bool) 
         (only,) = found.values()
         _text(percentiles.text(only), out)
     else:
-        wanted = {key: out / percentiles.file_name(key) for key in found}
+        wanted = {key: out / name for key, name in percentiles.file_names(found).items()}
         for file in wanted.values():
             target.check(file, force, run)
         target.folder(out)
@@ -177,7 +181,7 @@ def _tell(stream: Stream, name: str, rows: int, out: Path | None, quiet: bool = 
 
 def _remark(lines: Iterable[str]) -> None:
     for line in lines:
-        click.echo(f"loadsim: {line}", err=True)
+        click.echo(f"loadsim: {masked(line)}", err=True)
 
 
 @contextlib.contextmanager

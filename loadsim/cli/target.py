@@ -31,7 +31,8 @@ def written(target: Path) -> Iterator[Path]:
     Raises BadInput where there can be no such file, and RunStopped where the system takes no more of it.
     """
     if device(target):  # /dev/stdout, a pipe: there is nothing to put in its place
-        yield target
+        with _told(target):
+            yield target
         return
     part = target.with_name(f".{target.name[-200:]}.{os.getpid()}.part")
     try:
@@ -39,12 +40,19 @@ def written(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise BadInput(f"cannot write {target}: {error.strerror}") from error
     try:
-        yield part
-        part.replace(target)
-    except OSError as error:
-        raise RunStopped(f"cannot write {target}: {error.strerror or error}") from error
+        with _told(target):
+            yield part
+            part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _told(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunStopped(f"cannot write {target}: {error.strerror or error}") from error
 
 
 def folder(path: Path) -> None:

@@ -1,10 +1,13 @@
 import gc
 import io
+import random
 import re
 import weakref
+from itertools import accumulate
 from pathlib import Path
 from urllib.parse import unquote_plus
 
+import msgspec
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -13,9 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadsim.results.histograms import HIGHEST_US, Histograms, header, metrics, read_log, tag
+from loadsim.results.write import Recorder
 from loadsim.stats.tokens import percentile
 from loadsim.types import BadInput
 
+from .conftest import Clock
 from .rows import WORDS, row
 
 MEASURED = {
@@ -158,6 +163,41 @@ def test_the_reader_of_hdrh_reads_the_same(tmp_path: Path) -> None:
     assert [h.get_end_time_stamp() for h in theirs] == [1_700_000_004_000.0] * 2
     for q in (50, 90, 99, 100):
         assert theirs[0].get_value_at_percentile(q) == ours[0].histogram.get_value_at_percentile(q)
+
+
+def test_a_runs_log_read_by_hdrh_has_the_percentiles_of_its_rows(
+    recorder: Recorder, folder: Path, clock: Clock
+) -> None:
+    """Over all windows of a run, and within three digits of what was recorded."""
+    chance, pools = random.Random(7), dict[str, list[float]]()
+    for number in range(60):
+        times = list(accumulate(chance.lognormvariate(-4, 1.2) for _ in range(40)))
+        ms = [t * 1e3 for t in times]
+        made = row(sent_s=number * 2.0, first_token_s=number * 2.0 + times[0], token_s=times, token_server_ms=ms)
+        recorder.row(made, None)
+        for metric, values in metrics(made).items():
+            pools.setdefault(f"12+callers/load/{metric}", []).extend(values.tolist())
+        clock.now = 1000.0 + number * 2.0 + 3.0
+        if number % 20 == 19:
+            recorder.end_window("12 callers")
+    recorder.close("complete")
+    began: float = msgspec.json.decode((folder / "run.json").read_bytes())["started"]["epoch_s"]
+    reader = HistogramLogReader(str(folder / "histograms.hlog"), HdrHistogram(1, HIGHEST_US, 3))
+    found: dict[str, HdrHistogram] = {}
+    starts = []
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        starts.append(interval.get_start_time_stamp() / 1e3 - began)
+        whole = found.setdefault(interval.get_tag(), HdrHistogram(1, HIGHEST_US, 3))
+        whole.add(interval)
+    reader.close()
+    assert found.keys() == pools.keys() == {f"12+callers/load/{name}" for name in ("ttft", "gap", "gap_server")}
+    assert sorted({round(start, 2) for start in starts}) == [0.0, 41.0, 81.0]
+    for name, whole in found.items():
+        values = sorted(pools[name])
+        assert whole.get_total_count() == len(values)
+        for q in (0.1, 10, 50, 90, 95, 99, 99.9, 100):
+            rank = max(int(q * len(values) / 100 + 0.5), 1)  # as the package takes it
+            assert whole.get_value_at_percentile(q) == pytest.approx(values[rank - 1] * 1e6, rel=1e-3, abs=1)
 
 
 @given(st.lists(st.floats(1e-6, 3600), min_size=1, max_size=50))

@@ -6,7 +6,7 @@ hdrhistogram package's own function takes other levels, and does not scale the d
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 import msgspec
@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from ...results.histograms import US_PER_MS, Histograms, metrics
 from ...results.stream import Stream
 from ...types import RowName
+from ..mask import masked
 
 TICKS = 5
 POOL = 1 << 16  # values that wait to be recorded together, which is cheaper by far
 METRICS = ("ttft", "ttft_due", "before_headers", "prompt_eval", "gap", "gap_server")
+
+SAFE, LONGEST = " =,;()@+&'", 200  # what stays of a point's name in a file's
 
 Key = tuple[str, RowName, str]
 
@@ -59,11 +62,18 @@ def histograms(run: Stream, chosen: Chosen) -> dict[Key, HdrHistogram]:
     return {key: made.found[key] for key in pools}
 
 
-def file_name(key: Key) -> str:
-    """`12 warm.load.ttft.hgrm`: what no file may be called is written as in a URL."""
-    point, row, metric = key
-    name = quote(point, safe=" =,;()@+&'")
-    return f"{name[:200].rstrip('%')}.{row}.{metric}.hgrm"
+def file_names(keys: Iterable[Key]) -> dict[Key, str]:
+    """`12 warm.load.ttft.hgrm`: what no file may be called is written as in a URL; no two are the same."""
+    names: dict[Key, str] = {}
+    for key in keys:
+        point, row, metric = key
+        base = f"{quote(masked(point), safe=SAFE)[:LONGEST]}.{row}.{metric}"
+        name, number = f"{base}.hgrm", 1
+        while name in names.values():
+            number += 1
+            name = f"{base}-{number}.hgrm"
+        names[key] = name
+    return names
 
 
 class Value(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ scenario is called, must not run when somebody opens the file. Numbers stay as t
 """
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from .columns import Cell, Column
@@ -22,12 +22,17 @@ def write(columns: Iterable[Column], rows: Iterable[Row], out: TextIO) -> int:
     writer = csv.writer(out)
     writer.writerow(column.name for column in columns)
     written = 0
-    for row in rows:
-        cells = list(row)
-        for place in touched:
-            cells[place] = _cell(cells[place])
-        writer.writerow(cells)
-        written += 1
+
+    def lines() -> Iterator[list[Cell]]:
+        nonlocal written
+        for row in rows:
+            cells = list(row)
+            for place in touched:
+                cells[place] = _cell(cells[place])
+            written += 1
+            yield cells
+
+    writer.writerows(lines())
     return written
 
 
