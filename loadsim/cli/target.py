@@ -72,5 +72,6 @@ def _own(run: Path) -> set[str]:
     from ..engine.serving import LOG
     from ..plan.found import FILE
     from ..results.resume import FILES
+    from .pages import NAME
 
-    return {*FILES, FILE, LOG, "report.html"}
+    return {*FILES, FILE, LOG, NAME}
