@@ -175,8 +175,8 @@ def test_a_runs_log_read_by_hdrh_has_the_percentiles_of_its_rows(
         ms = [t * 1e3 for t in times]
         made = row(sent_s=number * 2.0, first_token_s=number * 2.0 + times[0], token_s=times, token_server_ms=ms)
         recorder.row(made, None)
-        for metric, values in metrics(made).items():
-            pools.setdefault(f"12+callers/load/{metric}", []).extend(values.tolist())
+        for metric, seconds in metrics(made).items():
+            pools.setdefault(f"12+callers/load/{metric}", []).extend(seconds.tolist())
         clock.now = 1000.0 + number * 2.0 + 3.0
         if number % 20 == 19:
             recorder.end_window("12 callers")

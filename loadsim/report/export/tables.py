@@ -144,8 +144,8 @@ _ABOUT_REQUESTS = f"""A row per request, as it ended. {RequestRow.__doc__}
 
 `request` is its number in requests.jsonl, from 0; the times of its tokens are in `tokens`. Rows of load points that
 were begun again are left out. `counted`: the request is in the tables' figures. `ttft_s`, `ttfs_s`: from the request
-sent to the first token, and to the first speakable chunk. `tokens`: how many arrived; `decode`: tokens/s after the first
-read.
+sent to the first token, and to the first speakable chunk. `tokens`: how many arrived; `decode`: tokens/s after the
+first read.
 """
 _ABOUT_TOKENS = """A row per token, in the order of the requests' ends.
 
