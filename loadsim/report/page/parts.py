@@ -144,6 +144,17 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     of: str = ""
 
 
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands first: which run, when, the answer, and what one must know before believing it."""
+
+    label: str
+    name: str
+    when: str
+    answers: list[str]
+    figures: list[Figure]
+    warnings: list[str]
+
+
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A run that the page is of. `label` tells it from the others; empty where it is the only one."""
 

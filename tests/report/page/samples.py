@@ -2,8 +2,8 @@
 
 import math
 
-from loadsim.report.page.page import Head, render
-from loadsim.report.page.parts import Axis, Chart, Figure, Role, Rule, Section, Series, Stripe, Table
+from loadsim.report.page.parts import Axis, Chart, Figure, Head, Role, Rule, Section, Series, Stripe, Table
+from loadsim.report.page.render import render
 
 CALLERS = [1.0, 2.0, 4.0, 8.0, 12.0]
 TTFT = [58.0 * n + 20 for n in CALLERS]

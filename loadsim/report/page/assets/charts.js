@@ -3,6 +3,7 @@
 
 const drawers = {};
 const MANY = 80; // values in view from which on a line has no markers
+const NARROW = 520; // pixels under which a chart has two y axes at most
 const NEAR = 32; // pixels within which the pointer meets a value
 
 drawers.chart = (box, part) => {
@@ -19,6 +20,12 @@ drawers.chart = (box, part) => {
   const { xs, ys, from } = joined(columns, view.scale.to);
   const known = ys.map((column) => column.flatMap((y, row) => (y === undefined ? [] : [row])));
 
+  /** The look of an axis's series, if it has but one. */
+  const only = (n) => {
+    const own = looks.filter((_, k) => part.series[k].axis === n);
+    return own.length === 1 ? own[0] : undefined;
+  };
+
   const legend = legendOf(part, looks, (k, shown) => {
     columns.forEach((column, c) => column.k === k && u.setSeries(c + 1, { show: shown }));
   });
@@ -33,21 +40,22 @@ drawers.chart = (box, part) => {
   reset.type = "button";
   reset.hidden = true;
   reset.addEventListener("click", () => whole(view));
-  tools.append(element("span", "hint", "Drag or Ctrl + wheel to zoom, Shift + drag to move, double click to show all"), reset);
-  box.replaceChildren(legend.root, plot, tools);
+  tools.append(legend.at, element("span", "hint", "Drag or Ctrl + wheel: zoom · Shift + drag: move"), reset);
+  legend.root.append(tools);
+  box.replaceChildren(legend.root, plot);
 
   const u = new uPlot(
     {
       width: Math.max(Math.floor(box.clientWidth), 200),
       height: part.height,
-      padding: [12, axes.length > 1 ? 0 : 14, 0, 0],
+      padding: [10, axes.length > 1 ? 6 : part.x.scale === "linear" ? 14 : 28, 0, 0],
       legend: { show: false },
       focus: { alpha: 1 },
       scales: {
         x: { time: false, range: () => [...view.now] },
         ...Object.fromEntries(axes.map((axis, n) => [`y${n}`, { range: yRange(axis, scales[n], n ? [] : part.rules) }])),
       },
-      axes: [xAxis(part.x, view.scale), ...axes.map((axis, n) => yAxis(axis, scales[n], n))],
+      axes: [xAxis(part.x, view.scale), ...axes.map((axis, n) => yAxis(axis, scales[n], n, axes.length > 1 ? only(n) : undefined))],
       series: [{}, ...columns.map((column) => lineOf(part.series[column.k], looks[column.k], column))],
       bands: columns.flatMap(({ k, side }, c) =>
         side === "top" ? [{ series: [c + 1, c], fill: () => faded(colourOf(looks[k]), 0.22) }] : [],
@@ -73,7 +81,10 @@ drawers.chart = (box, part) => {
       },
       hooks: {
         drawClear: [() => drawStripes(u, part.stripes, view.scale)],
-        draw: [() => drawRules(u, part.rules, { x: view.scale, y: scales[0] })],
+        draw: [
+          () => nameStripes(u, part.stripes, view.scale),
+          () => drawRules(u, part.rules, { x: view.scale, y: scales[0] }),
+        ],
         setCursor: [() => chart.visible && tell()],
         setScale: [
           (_, key) => {
@@ -152,6 +163,11 @@ drawers.chart = (box, part) => {
     return undefined;
   }
 
+  /** A narrow picture has room for two y axes; the legend tells the values of the others. */
+  function fewer(width) {
+    u.axes.forEach((axis, n) => (axis.show = n < 3 || width >= NARROW));
+  }
+
   const chart = {
     u,
     view,
@@ -169,10 +185,13 @@ drawers.chart = (box, part) => {
       u.redraw(false);
     },
     resize(width) {
-      if (width > 0 && width !== u.width) u.setSize({ width, height: part.height });
+      if (width <= 0 || width === u.width) return;
+      fewer(width);
+      u.setSize({ width, height: part.height });
     },
   };
   view.charts.add(chart);
+  fewer(u.width);
   return chart;
 };
 
@@ -283,17 +302,17 @@ function xAxis(axis, scale) {
   };
 }
 
-function yAxis(axis, scale, n) {
+function yAxis(axis, scale, n, look) {
   return {
     ...lines(),
     scale: `y${n}`,
-    side: n % 2 ? 1 : 3,
+    side: n ? 1 : 3,
     label: titled(axis),
+    ...(look && { stroke: () => colourOf(look) }),
     labelSize: 18,
     labelGap: 2,
-    show: true,
     grid: { show: n === 0, stroke: () => theme.line, width: 1 },
-    splits: (u, _, low, high) => scale.ticks(low, high, Math.max(Math.floor((u.bbox.height / uPlot.pxRatio || u.height - 60) / 38), 2)),
+    splits: (u, _, low, high) => scale.ticks(low, high, Math.max(Math.floor((u.bbox.height / uPlot.pxRatio || u.height - 60) / (axis.scale === "log" ? 26 : 38)), 2)),
     values: (_, splits) => splits.map((at) => scale.tell(scale.from(at), splits.map(scale.from))),
     size(u, texts) {
       const longest = (texts ?? []).reduce((most, text) => (text.length > most.length ? text : most), "");

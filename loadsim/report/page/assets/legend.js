@@ -36,9 +36,9 @@ function legendOf(part, looks, toggle) {
     named.set(name, key);
     root.append(key);
   }
-  root.append(at);
   return {
     root,
+    at,
     tell(x = "", texts = [], under = []) {
       at.textContent = [x, ...under].filter(Boolean).join(" · ");
       values.forEach((value, k) => (value.textContent = texts[k] ?? ""));

@@ -11,6 +11,8 @@ function inField(u, draw, spill = 0) {
   ctx.clip();
   ctx.font = `${11 * uPlot.pxRatio}px ${FONT}`;
   ctx.lineWidth = 1.5 * uPlot.pxRatio;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "top";
   draw(ctx, bbox, uPlot.pxRatio);
   ctx.restore();
 }
@@ -23,21 +25,41 @@ function fitting(ctx, text, width) {
   return letters.length > 2 ? `${letters.join("").trimEnd()}…` : "";
 }
 
+/** Words with a rim, to be read on lines. */
+function write(ctx, text, x, y, colour, px) {
+  ctx.strokeStyle = theme.back;
+  ctx.lineWidth = 4 * px;
+  ctx.lineJoin = "round";
+  ctx.strokeText(text, x, y);
+  ctx.fillStyle = colour;
+  ctx.fillText(text, x, y);
+}
+
+/** The stripes that are in view, as [stripe, left, right] in pixels. */
+function stripesIn(u, stripes, scale, box) {
+  return stripes
+    .map((stripe) => [stripe, ...[stripe.start, stripe.end].map((x) => u.valToPos(scale.to(x) ?? u.scales.x.min, "x", true))])
+    .filter(([, from, to]) => to >= box.left && from <= box.left + box.width);
+}
+
 function drawStripes(u, stripes, scale) {
   inField(u, (ctx, box, px) => {
-    let free = -Infinity;
-    for (const { label, start, end, role } of stripes) {
-      const [from, to] = [start, end].map((x) => u.valToPos(scale.to(x) ?? u.scales.x.min, "x", true));
-      if (to < box.left || from > box.left + box.width) continue;
+    for (const [{ role }, from, to] of stripesIn(u, stripes, scale, box)) {
       ctx.fillStyle = faded(theme.role(role), theme.name === "dark" ? 0.24 : 0.16);
       ctx.fillRect(from, box.top, Math.max(to - from, px), box.height);
+    }
+  });
+}
+
+function nameStripes(u, stripes, scale) {
+  inField(u, (ctx, box, px) => {
+    let free = -Infinity;
+    for (const [{ label }, from, to] of stripesIn(u, stripes, scale, box)) {
       const left = Math.max(from, box.left) + 4 * px;
       const room = Math.min(to, box.left + box.width) - left - 2 * px;
       if (room < 24 * px || left < free) continue;
       const text = fitting(ctx, label, room);
-      ctx.fillStyle = theme.soft;
-      ctx.textBaseline = "top";
-      ctx.fillText(text, left, box.top + 4 * px);
+      write(ctx, text, left, box.top + 4 * px, theme.soft, px);
       free = left + ctx.measureText(text).width + 6 * px;
     }
   });
@@ -73,14 +95,6 @@ function drawRules(u, rules, scales) {
       lines.push({ text, colour, x, y, wide });
     }
     ctx.setLineDash([]);
-    ctx.textBaseline = "top";
-    ctx.lineJoin = "round";
-    for (const { text, colour, x, y } of lines) {
-      ctx.strokeStyle = theme.back;
-      ctx.lineWidth = 4 * px;
-      ctx.strokeText(text, x, y);
-      ctx.fillStyle = colour;
-      ctx.fillText(text, x, y);
-    }
+    for (const { text, colour, x, y } of lines) write(ctx, text, x, y, colour, px);
   });
 }

@@ -26,6 +26,11 @@ const linear = {
   value: (value, unit) => measured(value, unit),
 };
 
+const counted = {
+  ...linear,
+  ticks: (low, high, room) => every(Math.max(steps(low, high, room), 1), low, high),
+};
+
 const clocked = {
   ...linear,
   ticks(low, high, room) {
@@ -60,7 +65,7 @@ const logarithmic = {
     }
     return [];
   },
-  tell: (value) => number(value),
+  tell: (value) => plain(Number(value.toPrecision(3))),
   value: (value, unit) => measured(value, unit),
 };
 
@@ -80,11 +85,11 @@ function tail(rarest) {
   };
 }
 
-/** An axis's scale; `values` are those that a `tail` must hold. */
+/** An axis's scale; `values` are those on it: counts have no ticks between them, a `tail` must hold them all. */
 function scaleOf(axis, values) {
   if (axis.scale === "log") return logarithmic;
   if (axis.scale === "clock") return clocked;
-  if (axis.scale !== "tail") return linear;
+  if (axis.scale !== "tail") return values.every((value) => value === null || Number.isInteger(value)) ? counted : linear;
   let most = 90;
   for (const p of values) if (p < 100 && p > most) most = p;
   return tail(Math.log10(1 / (1 - most / 100)));

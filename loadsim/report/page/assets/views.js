@@ -30,7 +30,7 @@ function extent(together, scale) {
   const measured = [low, high];
   for (const { x } of together) [x.low, x.high].forEach(hold);
   if (low > high) return [0, 1];
-  if (low === high) return scale === linear && low > 0 && low < 1 ? [0, 2 * low] : [low - 1, high + 1];
+  if (low === high) return scale === linear && low > 0 ? [0, 2 * low] : [low - 1, high + 1];
   const pad = scale === clocked ? 0 : (high - low) * 0.025;
   return [low < measured[0] || scale.to(0) === low ? low : low - pad, high > measured[1] ? high : high + pad];
 }
