@@ -1,18 +1,17 @@
 """The load as it was: whether it was what was planned, what failed, and what the prompts were to their slots."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..answer import answer
 from ..point import Point
 from ..remarks import WHY
 from ..table import n
 from ..words import counts, ms, number, percent, span, whole
+from .head import warnings
 from .parts import Section, Shown, Table
 
 OUTCOMES = ("ok", "cut", "empty", "superseded", "error", "timeout")
 MOST = 50  # kinds of errors; of an outage each reply may tell its own number of tokens
-
-Each = Iterator[tuple[str, Point]]
 
 
 def delivered(shown: list[Shown]) -> Section | None:
@@ -20,7 +19,7 @@ def delivered(shown: list[Shown]) -> Section | None:
     every = [(one.name(point.name), point) for one in shown for point in one.points]
     if not every:
         return None
-    tables = (_sentences(every), _load(every), _outcomes(every), _kinds(every), _errors(every))
+    tables = (_sentences(every), _warnings(shown), _load(every), _outcomes(every), _kinds(every), _errors(every))
     return Section(id="delivered", title="The load as it was", parts=[table for table in tables if table.rows])
 
 
@@ -28,6 +27,19 @@ def _sentences(every: Sequence[tuple[str, Point]]) -> Table:
     """Of several load points; a single one's answer is the page's."""
     rows = [[name, answer(point, False)] for name, point in every] if len(every) > 1 else []
     return Table(caption="Each load point in a sentence", columns=["load point", "answer"], rows=rows, open=False)
+
+
+def _warnings(shown: Sequence[Shown]) -> Table:
+    """Of several load points; those of a single one stand at the page's head."""
+    rows = [
+        [", ".join(map(one.name, names)), text]
+        for one in shown
+        if len(one.points) > 1
+        for text, names in warnings(one).items()
+    ]
+    return Table(
+        caption="Warnings, and the load points that they are of", columns=["of", "warning"], rows=rows, open=False
+    )
 
 
 def _load(every: Sequence[tuple[str, Point]]) -> Table:

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import re
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -13,13 +12,31 @@ import msgspec
 from markupsafe import Markup
 
 from ... import __version__
+from ...plan.found import read as read_search
 from ...results.read import Run
-from ..answer import answers
 from ..point import Point, points
+from .delivered import delivered
+from .head import Head, head
+from .hidden import hidden
+from .knee import knee
 from .over_time import over_time
-from .parts import Chart, Figure, Lanes, Section, Shown, Table
+from .parts import Chart, Lanes, Section, Shown, Table, Text
+from .percentiles import percentiles
+from .probed import probed
+from .rates import rates
+from .searched import searched
+from .setting import setting
 
-SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (over_time,)
+SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (
+    searched,
+    probed,
+    knee,
+    rates,
+    percentiles,
+    over_time,
+    delivered,
+    setting,
+)
 """In the page's order; one that has no data gives None and does not appear."""
 
 STYLE = ("uPlot.min.css", "colours.css", "page.css")
@@ -46,17 +63,19 @@ SAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}  # data 
 
 
 def page(runs: Sequence[Run], found: Sequence[list[Point]] | None = None) -> str:
-    """The page of one or several runs. `found`: each one's `points`, where they are known."""
+    """The page of one or several runs. `found`: each one's `points`, where they are known. Raises BadInput where a
+    search's plan.json cannot be read."""
     worked_out = [points(run) for run in runs] if found is None else found
     shown = [
-        Shown(label=run.path.name if len(runs) > 1 else "", run=run, points=of)
+        Shown(label=run.path.name if len(runs) > 1 else "", run=run, points=of, search=read_search(run.path))
         for run, of in zip(runs, worked_out, strict=True)
     ]
-    sections = [section for make in SECTIONS if (section := make(shown)) is not None]
-    return render(", ".join(_name(run) for run in runs), [_head(one) for one in shown], sections)
+    sections = [hidden(section) for make in SECTIONS if (section := make(shown)) is not None]
+    heads = [hidden(head(one)) for one in shown]
+    return render(", ".join(one.name for one in heads), heads, sections)
 
 
-def render(title: str, heads: list["Head"], sections: list[Section]) -> str:
+def render(title: str, heads: list[Head], sections: list[Section]) -> str:
     """The file itself. It may run and show only what is in it, and fetch nothing."""
     style, early, late = (_assets(names) for names in (STYLE, EARLY, LATE))
     return _template().render(
@@ -79,37 +98,11 @@ def embedded(sections: list[Section]) -> str:
     return msgspec.json.encode({part.id: part for part in drawn}).decode().translate(SAFE)
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands first: which run, when, the answer, and what one must know before believing it."""
-
-    label: str
-    name: str
-    when: str
-    answers: list[str]
-    figures: list[Figure]
-    warnings: list[str]
-
-
-def _head(shown: Shown) -> Head:
-    epoch_s = (shown.run.facts.get("started") or {}).get("epoch_s")
-    return Head(
-        label=shown.label,
-        name=_name(shown.run),
-        when="" if epoch_s is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(epoch_s)),
-        answers=[*answers(shown.points, shown.run)],
-        figures=[],
-        warnings=[],
-    )
-
-
-def _name(run: Run) -> str:
-    return str((run.facts.get("scenario") or {}).get("name") or run.path.name)
-
-
 @cache
 def _template() -> jinja2.Template:
     env = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     env.tests["table"] = lambda part: isinstance(part, Table)
+    env.tests["text"] = lambda part: isinstance(part, Text)
     env.filters["aligned"] = aligned
     return env.from_string(_asset("page.html"))
 

@@ -85,8 +85,8 @@ def _share(found: list[Line], by: Along) -> Chart | None:
         return None
     said = []
     for line in found:
-        both = [(mark.callers, mark.point.summary.shares[mark.who.name].mean.both) for mark in line.last]
-        told = [f"{percent(of.mid)} at {n}" for n, of in (both[0], both[-1]) if of is not None]
+        edges = [(mark.callers, mark.point.summary.shares[mark.who.name].mean.both) for mark in line.last]
+        told = [f"{percent(of.mid)} at {n}" for n, of in (edges[0], edges[-1]) if of is not None]
         said.append(f"{line.label}: {', '.join(dict.fromkeys(told))}")
     return Chart(
         id="rates-share",

@@ -125,9 +125,8 @@ def _points(label: str, role: Role, line: Line, of: Figure, by: Along, scale: fl
         if (value := of(row)) is not None:
             places.setdefault(_at(mark, row, by), []).append(round(value * scale, 3))
     found = [(round(at, 3), value) for at in sorted(places) for value in _spread(places[at])]
-    if by == "time":
-        found = [found[i] for i in thin([at for at, _ in found], [value for _, value in found], LONG)]
-    return Series(label=label, x=[at for at, _ in found], y=[v for _, v in found], draw="points", role=role)
+    x, y = thin([at for at, _ in found], [value for _, value in found], LONG if by == "time" else len(found))
+    return Series(label=label, x=x, y=y, draw="points", role=role)
 
 
 def _at(mark: Mark, row: RequestRow, by: Along) -> float:

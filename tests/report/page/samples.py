@@ -2,7 +2,8 @@
 
 import math
 
-from loadsim.report.page.page import Head, render
+from loadsim.report.page.head import Head
+from loadsim.report.page.page import render
 from loadsim.report.page.parts import Axis, Chart, Figure, Role, Rule, Section, Series, Stripe, Table
 
 CALLERS = [1.0, 2.0, 4.0, 8.0, 12.0]
