@@ -32,6 +32,7 @@ from ..scenario.model import Scenario
 from ..scenario.schema import schema as json_schema
 from ..shipped import find
 from ..types import BadInput, RunInterrupted, RunStopped
+from . import again
 from .key import api_key
 from .pages import leave
 
@@ -77,12 +78,13 @@ def scenario(
     near = find("scenarios", file).parent
     recordings = load_recordings(wanted, near)
     key = api_key()
+    asked = again.words()
     made = out is None or claim(out)
     folder = out or default_folder(Path(file).stem, datetime.now())
 
     def begin() -> Recorder:
         recorder = Recorder(folder, asyncio.get_running_loop().time(), not no_text)
-        recorder.describe(folder=os.path.relpath(near), digests=digests(recordings))
+        recorder.describe(command=asked, folder=os.path.relpath(near), digests=digests(recordings))
         return recorder
 
     try:

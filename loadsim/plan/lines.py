@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ..report.words import listed, percent, several
+from ..report.words import TINY, listed, percent, several
 from .ahead import Ahead
 from .found import Found, Measured, Paced
 from .slo import Target, parse
@@ -28,14 +28,25 @@ def heading(group: str, targets: Sequence[Target], default: bool) -> Iterator[st
 
 def line(point: Measured, targets: Sequence[Target]) -> str:
     """A load point: callers, n, each target's figure (`!` where it misses, `?` where that is not clear), verdict."""
-    n = f"{point.repeats} x {point.replies // point.repeats}" if point.repeats else "-"
-    cells = [f"{_cell(figure, target)}{MARKS[figure.verdict]}" for figure, target in _pairs(point, targets)] or [
-        "- " for _ in targets
-    ]
-    named = f"{point.count:>7}"
+    n = size(point)
     also = f", {point.load}" if point.load != "together" else ""
-    sign = "stopped" if point.why and point.verdict == "unclear" else SIGNS[point.verdict]
-    return f"{_row([named, f'{n:>9}'], cells, targets)}  {sign}{also}"
+    return f"{_row([f'{point.count:>7}', f'{n:>9}'], cells(point, targets), targets)}  {sign(point)}{also}"
+
+
+def cells(point: Measured, targets: Sequence[Target]) -> list[str]:
+    """Each target's figure with its mark, which is a blank where it meets; dashes where none was measured."""
+    figures = [f"{_cell(figure, target)}{MARKS[figure.verdict]}" for figure, target in _pairs(point, targets)]
+    return figures or ["- " for _ in targets]
+
+
+def sign(point: Measured) -> str:
+    """What became of a load point, in a word."""
+    return "stopped" if point.why and point.verdict == "unclear" else SIGNS[point.verdict]
+
+
+def size(point: Measured) -> str:
+    """Its n: repeats times replies."""
+    return f"{point.repeats} x {point.replies // point.repeats}" if point.repeats else "-"
 
 
 def ahead(found: Ahead) -> str:
@@ -76,7 +87,7 @@ def answer(found: Found) -> Iterator[str]:
     if found.paced is not None and found.paced.measured is not None:
         yield _paced(found.paced.measured, found)
     if found.embedded:
-        yield "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
+        yield TINY
 
 
 def why_fails(point: Measured, targets: Sequence[Target]) -> str:

@@ -9,17 +9,28 @@ from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
 from .point import Point
 from .remarks import other_length
-from .words import lasting, ms, number, percent, several, whole
+from .words import TINY, lasting, ms, number, percent, several, whole
 
+NOTHING = "The run has no row that was measured."
 MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
 
 
 def answers(points: list[Point], run: Run) -> Iterator[str]:
     """The sentences, the most important first."""
-    ended = run.facts.get("ended")
     asked = [*probe.answers(run)]
     if not points and not asked:
-        yield "The run has no row that was measured."
+        yield NOTHING
+    yield from state(run)
+    yield from asked
+    for point in points:
+        yield answer(point, len(points) > 1)
+        yield from bottleneck(point)
+    yield from tiny(run)
+
+
+def state(run: Run) -> Iterator[str]:
+    """What keeps a run from being whole."""
+    ended = run.facts.get("ended")
     if run.live:
         yield "The run still goes on; this is what it has so far."
     elif ended != "complete":
@@ -29,13 +40,18 @@ def answers(points: list[Point], run: Run) -> Iterator[str]:
         yield f"{run.torn} {end} in half a line, which is left out."
     if run.left_over:
         yield f"{several(run.left_over, 'row')} of load points that were begun again are left out."
-    yield from asked
-    for point in points:
-        yield _answer(point, len(points) > 1)
-        if limits := client_limits(point.client):
-            yield f"The client was a bottleneck at {point.name}: {limits}. Its figures are partly the client's own."
+
+
+def bottleneck(point: Point) -> Iterator[str]:
+    """That the client's own delays spoil a point's figures."""
+    if limits := client_limits(point.client):
+        yield f"The client was a bottleneck at {point.name}: {limits}. Its figures are partly the client's own."
+
+
+def tiny(run: Run) -> Iterator[str]:
+    """That it was no card that was measured."""
     if run.facts.get("server", {}).get("embedded"):
-        yield "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
+        yield TINY
 
 
 def _where(run: Run) -> str:
@@ -56,12 +72,18 @@ def client_limits(client: Client) -> str | None:
     return f"it took {percent(cpu)} of a core" if cpu > CLIENT_CPU else None
 
 
-def _answer(point: Point, named: bool) -> str:
+def answer(point: Point, named: bool) -> str:
+    """A load point's sentence, with its name before it where it is `named`."""
     at = f"{point.name}: " if named else ""
+    said = refusal(point) or " ".join(_sentence(who, point) for who in point.summary.load)
+    return at + said + _away(point) + "".join(f" {text}" for text in unreal(point))
+
+
+def unreal(point: Point) -> Iterator[str]:
+    """That callers lived faster than people do."""
     scale = point.setting.around.time_scale
-    unreal = f" This is not real load: time runs {scale:g} times faster." if scale > 1 else ""
-    away = _away(point)
-    return at + (_refusal(point) or " ".join(_sentence(who, point) for who in point.summary.load)) + away + unreal
+    if scale > 1:
+        yield f"This is not real load: time runs {scale:g} times faster."
 
 
 def _away(point: Point) -> str:
@@ -75,7 +97,7 @@ def _away(point: Point) -> str:
     return f" For {number(seconds)} s of the load nobody was given a token{more}; see above."
 
 
-def _refusal(point: Point) -> str | None:
+def refusal(point: Point) -> str | None:
     """Why there is no answer; None: there is one."""
     summary = point.summary
     if summary.error_rate > TOO_MANY_ERRORS:
@@ -161,6 +183,14 @@ def _placed(who: Who) -> str:
     return f"{said}, and evaluated {who.evaluated:,} prompt tokens, {f'{again:,}' if again else 'none'} of them again."
 
 
+def unsteady(point: Point) -> str | None:
+    """That the one-caller rate moved too far to be a measure; None: it did not."""
+    moved = _moved(point)
+    if moved <= MOVED:
+        return None
+    return f"one caller's rate moved by {percent(moved)} from before the load to after it: no share can be told"
+
+
 def _moved(point: Point) -> float:
     """By how much the one-caller rate after the load differs from the one before it."""
     before, after = point.summary.before, point.summary.after
@@ -191,11 +221,15 @@ def _decode(who: Who, point: Point) -> str:
         return "."
     said = f"; each reply then runs at {number(who.decode)} tokens/s"
     share = point.summary.shares[who.name].mean.both
-    moved = _moved(point)
-    if share is not None and moved > MOVED:
-        said += f" (one caller's rate moved by {percent(moved)} from before the load to after it: no share can be told)"
+    moved = unsteady(point)
+    if share is not None and moved is not None:
+        said += f" ({moved})"
     elif share is not None:
         said += f", {percent(share.mid)} of one caller's rate"
         said += " on prompts of another length" if other_length(who, point.summary.baseline) else ""
-    times = number(who.decode_slowest / point.voice, 2)
-    return f"{said}; the slowest, {number(who.decode_slowest)}, is {times} times a voice's {point.voice:g}."
+    return f"{said}; the slowest, {number(who.decode_slowest)}, is {times_voice(who.decode_slowest, point)}."
+
+
+def times_voice(rate: float, point: Point) -> str:
+    """A rate held against the voice's."""
+    return f"{number(rate / point.voice, 2)} times a voice's {point.voice:g}"

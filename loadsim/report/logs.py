@@ -14,13 +14,31 @@ MIB, GIB = 1 << 20, 1 << 30
 
 def log_lines(run: Run, found: Setting, point: str) -> Iterator[str]:
     """A line per card, or why there is none, and what befell the logs; a line about this machine where that matters."""
-    rows = [row for row in run.rows if row.point == point]
-    starts = [row.sent_s for row in rows if row.sent_s is not None]
-    start, end = min(starts, default=0.0), max((row.end_s or 0.0 for row in rows), default=0.0)
-    told = [event for event in run.events if event["event"] == "telemetry"]
+    start, end = _stretch(run, point)
     seen = cards(within(run.card, start, end))
     for card in seen:
         yield f"card{'' if len(seen) == 1 and not card.card else f' {card.card}'}: {card_line(card)}"
+    yield from _doubts(run, found, seen, start, end)
+    yield from _host(host(within(run.host, start, end)), found.embedded)
+
+
+def card_doubts(run: Run, found: Setting, point: str) -> Iterator[str]:
+    """Why nobody knows how the cards were at a load point, or not all the time."""
+    start, end = _stretch(run, point)
+    seen = cards(within(run.card, start, end))
+    yield from (f"card {card.card}: unknown temperature" for card in seen if card.core is None)
+    yield from _doubts(run, found, seen, start, end)
+
+
+def _stretch(run: Run, point: str) -> tuple[float, float]:
+    """From the first request of a load point to its last one's end."""
+    rows = [row for row in run.rows if row.point == point]
+    starts = [row.sent_s for row in rows if row.sent_s is not None]
+    return min(starts, default=0.0), max((row.end_s or 0.0 for row in rows), default=0.0)
+
+
+def _doubts(run: Run, found: Setting, seen: list[CardSummary], start: float, end: float) -> Iterator[str]:
+    told = [event for event in run.events if event["event"] == "telemetry"]
     wanted = found.get("telemetry.card") not in (None, "auto", "none")  # the embedded server needs none
     if not seen and (wanted or not found.embedded):
         yield _none([event for event in told if event["log"] == "card"])
@@ -29,7 +47,6 @@ def log_lines(run: Run, found: Setting, point: str) -> Iterator[str]:
     for event in told:
         if event["log"] == "card" and start <= event["t_s"] <= end:
             yield from _befell(event, bool(seen))
-    yield from _host(host(within(run.host, start, end)), found.embedded)
 
 
 def card_line(card: CardSummary) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -21,8 +21,8 @@ def tables(run: Run) -> Iterator[RenderableType]:
     """What each of a run's probes found."""
     for probed in probes(run.rows):
         said = setting(run, probed.point)
-        yield Text(f"\n{probed.point}{_server(said)}\n", style="bold")
-        yield _table(probed, said)
+        yield Text(f"\n{probed.point}{server(said)}\n", style="bold")
+        yield from figures(probed, said)
         yield from (Text(f"  not answered: {error}") for error in probed.errors)
         yield from (Text(f"\n{line}") for line in log_lines(run, said, probed.point))
 
@@ -41,7 +41,7 @@ def answers(run: Run) -> Iterator[str]:
             yield f"{at}no answer: {probed.errors[0]}."
 
 
-def _server(said: Setting) -> str:
+def server(said: Setting) -> str:
     """The settings that a probe's answer hangs on, where they are ours."""
     if not said.embedded or said.batches is None:
         return ""
@@ -49,18 +49,19 @@ def _server(said: Setting) -> str:
     return f", -b {batch} -ub {ubatch}, {several(int(said.get('server.checkpoints') or 0), 'checkpoint')}"
 
 
-def _table(probed: Probed, said: Setting) -> RenderableType:
+def figures(probed: Probed, said: Setting) -> list[Table | Text]:
+    """Its tables, and what must be said of them."""
     match probed.found:
         case Reach() as found:
-            return _reach(found)
+            return [_reach(found)]
         case Checkpoints() as found:
-            return _checkpoints(found)
+            return [_checkpoints(found)]
         case Prefill() as found:
-            return _prefill(found)
+            return [_prefill(found)]
         case Floor() as found:
             return _floor(found, said)
         case Tools() as found:
-            return _tools(found)
+            return [_tools(found)]
 
 
 def _reach(reach: Reach) -> Table:
@@ -87,7 +88,7 @@ def _prefill(found: Prefill) -> Table:
     return table
 
 
-def _floor(floor: Floor, said: Setting) -> Group:
+def _floor(floor: Floor, said: Setting) -> list[Table | Text]:
     grown = grid("new tokens", "n", "evaluated", "batches", "before\nheaders, ms", "eval, ms", "first\ntoken, ms")
     for one in floor.grown:
         # Without checkpoints there are no copies, and no breaks for them.
@@ -100,7 +101,7 @@ def _floor(floor: Floor, said: Setting) -> Group:
         figures = (span(chat.parts.prompt_n), _mid(chat.render), *_times(chat.parts))
         chats.add_row(str(chat.messages), str(chat.tools), str(chat.parts.rows), *figures)
     note = "batches: how many the T-4 break makes of the new tokens, predicted; render: /apply-template, there and back"
-    return Group(grown, Text(), chats, Text(note))
+    return [grown, Text(), chats, Text(note)]
 
 
 def _tools(found: Tools) -> Table:

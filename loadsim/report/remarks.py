@@ -32,10 +32,8 @@ def remarks(point: Point) -> Iterator[str]:
         ):
             if sides.both is not None:
                 one_side = f"by the baseline before {_mid(sides.before)}, by the one after {_mid(sides.after)}"
-                yield f"{who.name}: {name} {_ratio(sides.both)}; {one_side}"
-        if (alone := summary.baseline) is not None and other_length(who, alone):
-            lengths = f"their prompts have {span(who.prompt)} tokens, one caller's {span(alone.prompt)}"
-            yield f"{who.name}: {lengths}: the share compares these too, for decoding slows down with what a slot holds"
+                yield f"{who.name}: {name} {ratio(sides.both)}; {one_side}"
+        yield from (f"{who.name}: {said}" for said in unlike(who, summary.baseline))
     for who in point.everyone:
         yield from _replies(who)
     for who in summary.load:
@@ -47,6 +45,13 @@ def remarks(point: Point) -> Iterator[str]:
     yield _delivered(point)
     yield from point.logs
     yield from _fitted(point)
+
+
+def unlike(who: Who, alone: Who | None) -> Iterator[str]:
+    """That a share is not of the load only."""
+    if alone is not None and other_length(who, alone):
+        lengths = f"their prompts have {span(who.prompt)} tokens, one caller's {span(alone.prompt)}"
+        yield f"{lengths}: the share compares these too, for decoding slows down with what a slot holds"
 
 
 def other_length(who: Who, alone: Who | None) -> bool:
@@ -79,9 +84,14 @@ def _replies(who: Who) -> Iterator[str]:
     kinds = counts(who.kinds) or "no answer"
     yield f"{who.name}: {kinds}; {counts(who.outcomes)}; prompt {span(who.prompt)} tokens"
     yield from _errors(who.errors)
-    yield from (f"  {n} x {kind.replace('_', ' ')} and not counted: {WHY[kind]}" for kind, n in who.unplanned.items())
+    yield from (f"  {doubt}" for doubt in doubts(who))
+
+
+def doubts(who: Who) -> Iterator[str]:
+    """What is wrong with replies that were answered."""
+    yield from (f"{n} x {kind.replace('_', ' ')} and not counted: {WHY[kind]}" for kind, n in who.unplanned.items())
     if who.clocks_differ:
-        yield f"  {who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"
+        yield f"{who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"
 
 
 def _errors(errors: dict[str, int]) -> Iterator[str]:
@@ -126,6 +136,7 @@ def _mid(ratio: Range | None) -> str:
     return percent(None if ratio is None else ratio.mid)
 
 
-def _ratio(ratio: Range) -> str:
+def ratio(ratio: Range) -> str:
+    """A share, and how far it reaches over repeats."""
     spread = f" ({percent(ratio.low)} to {percent(ratio.high)} over {ratio.n} repeats)" if ratio.n > 1 else ""
     return f"{percent(ratio.mid)}{spread}"

@@ -72,10 +72,15 @@ class Setting(msgspec.Struct, frozen=True):
 def setting(run: Run, point: str) -> Setting:
     """The scenario at a load point."""
     scenario = run.facts.get("scenario") or {}
-    told = (run.facts.get("points") or {}).get(point, {}).get("sets")
-    for key, value in (_recombined(run, point) if told is None else told).items():
+    for key, value in sets(run, point).items():
         scenario = _put(scenario, key.split("."), value)
     return Setting(scenario, bool(run.facts.get("server", {}).get("embedded")))
+
+
+def sets(run: Run, point: str) -> dict[str, Any]:
+    """What a load point sets, by dotted key."""
+    told: dict[str, Any] | None = (run.facts.get("points") or {}).get(point, {}).get("sets")
+    return _recombined(run, point) if told is None else told
 
 
 def _recombined(run: Run, point: str) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def first_token(point: Point) -> Table:
     for who in point.everyone:
         table.add_row(
             who.name,
-            _n(who),
+            n(who),
             *map(ms, (who.ttft.p50, who.ttft.p95, who.ttft.max, who.ttft_due.p50)),
             *map(ms, (who.before_headers, who.prompt_eval)),
             span(who.cache_n),
@@ -105,7 +105,7 @@ def _mid(ratio: Range | None) -> str:
     return percent(None if ratio is None else ratio.mid)
 
 
-def _n(who: Who) -> str:
+def n(who: Who) -> str:
     """Repeats times rows of each, or rows in all where repeats differ; with how many count where some do not."""
     said = f"{who.planned_rows:,} in {who.repeats}" if who.each is None else f"{who.repeats} x {who.each}"
     return said if who.rows == who.planned_rows else f"{who.rows:,} of {said}"

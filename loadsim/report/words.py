@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable
 
+TINY = "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
+
 
 def number(value: float | None, digits: int = 3) -> str:
     """`digits` significant figures, thousands apart; a dash for what is not known."""

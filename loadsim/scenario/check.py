@@ -12,6 +12,7 @@ from . import launch, tree
 from .build import suggestion
 from .model import Pace, Probe, ReplyLength, Scenario, Server, Telemetry
 from .retry import RETRIES
+from .secret import is_secret, secrets
 from .tree import Node, bad
 from .turns import bounds
 from .units import format_duration
@@ -68,7 +69,6 @@ SET_BY = {
 """Request fields that the engine sets itself, and what to write instead."""
 
 _URL = re.compile(r"(?i:https?)://(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)(:[0-9]{1,5})?(/[^\s?#@]*)?")
-_SECRET = re.compile(r"(.*_)?(api_?key|authorization|password|secret)|((access|auth|bearer|hf)_?)?token")
 
 Problem = tuple[str, str]
 """A dotted key and what is wrong with it."""
@@ -94,11 +94,10 @@ def _secrets(scenario: Scenario) -> Iterator[Problem]:
     if re.search("[@?]", scenario.server.url):
         yield "server.url", "no name, password or query in a url; give the key as LOADSIM_API_KEY"
     for key, command in {"server.launch": scenario.server.launch, "telemetry.card": scenario.telemetry.card}.items():
-        for word in (command or "").replace("=", " ").split():
-            if word.startswith("-") and _SECRET.fullmatch(word.lstrip("-").lower().replace("-", "_")):
-                yield key, f"no secrets in a scenario; give {word} by a file, or in the environment"
+        for name in secrets(command or ""):
+            yield key, f"no secrets in a scenario; give {name} by a file, or in the environment"
     for path in _paths(scenario.request, "request"):
-        if _SECRET.fullmatch(path.rpartition(".")[2].lower().replace("-", "_")):
+        if is_secret(path.rpartition(".")[2]):
             yield path, "no secrets in a scenario; give the key as LOADSIM_API_KEY"
 
 

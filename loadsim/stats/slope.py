@@ -66,21 +66,26 @@ def slope(samples: Sequence[Sample]) -> Slope | None:
 
 def growth(rows: Iterable[RequestRow]) -> Growth:
     """A sample per load point and repeat, of the replies that count; `rows` of several load points."""
-    load = [row for row in rows if row.row == "load" and row.outcome != "superseded"]
-    crowd: dict[str, set[tuple[str, int]]] = {}
-    for row in load:
-        crowd.setdefault(row.point, set()).add((row.group, row.caller))
-    good = [row for row in last_attempts(load) if in_headline(row)]
-
-    def samples(of: Callable[[RequestRow], float | None]) -> list[Sample]:
-        values: dict[tuple[str, int], list[float]] = {}
-        for row in good:
-            if (value := of(row)) is not None:
-                values.setdefault((row.point, row.repeat), []).append(value)
-        return sorted((len(crowd[point]), median(found)) for (point, _), found in values.items())
-
+    found = list(rows)
     return Growth(
-        first_token=samples(lambda row: since(row.sent_s, row.first_token_s)),
-        before_headers=samples(lambda row: since(row.sent_s, row.headers_s)),
-        prompt_eval=samples(lambda row: None if row.prompt_ms is None else row.prompt_ms / 1e3),
+        first_token=medians(found, lambda row: since(row.sent_s, row.first_token_s)),
+        before_headers=medians(found, lambda row: since(row.sent_s, row.headers_s)),
+        prompt_eval=medians(found, lambda row: None if row.prompt_ms is None else row.prompt_ms / 1e3),
     )
+
+
+def medians(rows: Iterable[RequestRow], of: Callable[[RequestRow], float | None]) -> list[Sample]:
+    """A figure of each load point and repeat by its callers: the median `of` the replies that count."""
+    points: dict[str, list[RequestRow]] = {}
+    for row in rows:
+        if row.row == "load" and row.outcome != "superseded":
+            points.setdefault(row.point, []).append(row)
+    found: list[Sample] = []
+    for load in points.values():
+        crowd = len({(row.group, row.caller) for row in load})
+        repeats: dict[int, list[float]] = {}
+        for row in last_attempts(load):
+            if in_headline(row) and (value := of(row)) is not None:
+                repeats.setdefault(row.repeat, []).append(value)
+        found += [(crowd, median(values)) for values in repeats.values()]
+    return sorted(found)

@@ -51,6 +51,10 @@ def test_a_value_never_becomes_two_words_and_json_is_no_placeholder() -> None:
          "--port {port}"),
         ("server: {launch: 'a --port {port} --api-key sk-1'}", "x.yaml:3: server.launch: no secrets in a scenario; "
          "give --api-key by a file, or in the environment"),
+        ("server: {launch: 'env HF_TOKEN=hf-1 a --port {port}'}", "x.yaml:3: server.launch: no secrets in a scenario; "
+         "give HF_TOKEN by a file, or in the environment"),
+        ("server: {launch: 'a --port {port} -mu https://u:p@h/m.gguf'}", "x.yaml:3: server.launch: no secrets in a "
+         "scenario; give the name and password in a url by a file, or in the environment"),
         ("server: {launch: 'a --port {port} --hf-token=hf_1'}", "x.yaml:3: server.launch: no secrets in a scenario; "
          "give --hf-token by a file, or in the environment"),
         ("server: {launch: 'a {port} -np {slots}', slots: 1}", "x.yaml:2: callers.warm.count: 2 callers need 2 slots; "

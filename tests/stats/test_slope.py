@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadsim.stats.slope import growth, slope
+from loadsim.stats.slope import growth, medians, slope
 from loadsim.types import RequestRow
-from tests.stats.rows import reply
+from tests.stats.rows import reply, row
 
 T_2 = 4.302653  # Student's t, 97.5 %, 2 degrees of freedom, from the tables
 T_1 = 12.70620  # 1 degree
@@ -99,3 +99,9 @@ def test_what_the_server_does_not_tell_is_no_sample() -> None:
     found = growth([reply(10.0, 0.3, 0.4, headers_s=None, prompt_ms=None)])
     assert (found.before_headers, found.prompt_eval) == ([], [])
     assert len(found.first_token) == 1
+
+
+def test_a_second_try_at_one_load_point_leaves_the_others_alone() -> None:
+    """Rows are told apart by repeat, caller and turn: at two load points they are the same."""
+    rows = [row(point="a", caller=0, attempt=1), row(point="b", caller=0), row(point="b", caller=1)]
+    assert medians(rows, lambda each: 1.0) == [(1, 1.0), (2, 1.0)]

@@ -22,6 +22,7 @@ from ...plan.variant import searched
 from ...results.write import claim, default_folder
 from ...scenario.load import load
 from ...shipped import find
+from .. import again
 from ..key import api_key
 from ..pages import leave
 from ..scenario import began, digests, load_recordings, run_to_disk
@@ -82,12 +83,13 @@ def callers(
     recordings = load_recordings(wanted, near)
     key = api_key()
     console = Console(highlight=False, markup=False)
+    asked = again.words()
     made = out is None or claim(out)
     folder = out or default_folder(Path(file).stem, datetime.now())
 
     def begin() -> Kept:
         recorder = Kept(folder, asyncio.get_running_loop().time(), not no_text)
-        recorder.describe(folder=os.path.relpath(near), digests=digests(recordings))
+        recorder.describe(command=asked, folder=os.path.relpath(near), digests=digests(recordings))
         return recorder
 
     try:

@@ -1,41 +1,44 @@
 """A run's page: one HTML file that needs nothing else, made from the run alone."""
 
-import time
 from collections.abc import Callable, Sequence
 
+from ...plan.found import read as read_search
 from ...results.read import Run
-from ..answer import answers
 from ..point import Point, points
+from .delivered import delivered
+from .head import head
+from .hidden import hidden
+from .knee import knee
 from .over_time import over_time
-from .parts import Head, Section, Shown
+from .parts import Section, Shown
+from .percentiles import percentiles
+from .probed import probed
+from .rates import rates
 from .render import render
+from .searched import searched
+from .setting import setting
 
-SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (over_time,)
+SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (
+    searched,
+    probed,
+    knee,
+    rates,
+    percentiles,
+    over_time,
+    delivered,
+    setting,
+)
 """In the page's order; one that has no data gives None and does not appear."""
 
 
 def page(runs: Sequence[Run], found: Sequence[list[Point]] | None = None) -> str:
-    """The page of one or several runs. `found`: each one's `points`, where they are known."""
+    """The page of one or several runs. `found`: each one's `points`, where they are known. Raises BadInput where a
+    search's plan.json cannot be read."""
     worked_out = [points(run) for run in runs] if found is None else found
     shown = [
-        Shown(label=run.path.name if len(runs) > 1 else "", run=run, points=of)
+        Shown(label=run.path.name if len(runs) > 1 else "", run=run, points=of, search=read_search(run.path))
         for run, of in zip(runs, worked_out, strict=True)
     ]
-    sections = [section for make in SECTIONS if (section := make(shown)) is not None]
-    return render(", ".join(_name(run) for run in runs), [_head(one) for one in shown], sections)
-
-
-def _head(shown: Shown) -> Head:
-    epoch_s = (shown.run.facts.get("started") or {}).get("epoch_s")
-    return Head(
-        label=shown.label,
-        name=_name(shown.run),
-        when="" if epoch_s is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(epoch_s)),
-        answers=[*answers(shown.points, shown.run)],
-        figures=[],
-        warnings=[],
-    )
-
-
-def _name(run: Run) -> str:
-    return str((run.facts.get("scenario") or {}).get("name") or run.path.name)
+    sections = [hidden(section) for make in SECTIONS if (section := make(shown)) is not None]
+    heads = [hidden(head(one)) for one in shown]
+    return render(", ".join(one.name for one in heads), heads, sections)

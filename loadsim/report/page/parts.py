@@ -1,4 +1,4 @@
-"""What a page is made of: sections of words, charts, swimlanes and tables, as data. The browser draws them.
+"""What a page is made of: sections of words, charts, swimlanes, tables and texts, as data. The browser draws them.
 
 Sections give these; `page` puts them into one file. A value that is not known is None, and is drawn as nothing.
 """
@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from ...plan.found import Found
 from ...results.read import Run
 from ..point import Point
 
@@ -127,12 +128,20 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     open: bool = True
 
 
+class Text(msgspec.Struct, frozen=True, kw_only=True, tag="text"):
+    """Text that is shown as it is, line by line, such as a file. `open`: shown at once, else when asked for."""
+
+    caption: str
+    text: str
+    open: bool = False
+
+
 class Section(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the page under a heading; `words` are paragraphs that stand before `parts`. `id` is a word."""
 
     id: str
     title: str
-    parts: list[Chart | Lanes | Table]
+    parts: list[Chart | Lanes | Table | Text]
     words: list[str] = []
 
 
@@ -156,11 +165,13 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that the page is of. `label` tells it from the others; empty where it is the only one."""
+    """A run that the page is of. `label` tells it from the others; empty where it is the only one. `search`: what
+    `plan callers` found, where the run is one of its."""
 
     label: str
     run: Run
     points: list[Point]
+    search: Found | None = None
 
     def name(self, point: str) -> str:
         """A load point's name on the page."""

@@ -12,7 +12,7 @@ import msgspec
 from markupsafe import Markup
 
 from ... import __version__
-from .parts import Chart, Head, Lanes, Section, Table
+from .parts import Chart, Head, Lanes, Section, Table, Text
 
 STYLE = ("uPlot.min.css", "colours.css", "page.css")
 EARLY = ("theme.js",)
@@ -65,6 +65,7 @@ def embedded(sections: Sequence[Section]) -> str:
 def _template() -> jinja2.Template:
     env = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     env.tests["table"] = lambda part: isinstance(part, Table)
+    env.tests["text"] = lambda part: isinstance(part, Text)
     env.filters["aligned"] = aligned
     return env.from_string(_asset("page.html"))
 

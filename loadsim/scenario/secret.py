@@ -1,0 +1,75 @@
+"""What must not be written down: names of secrets, commands and urls that hold one, and text with them masked."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+MASK = "***"
+
+_NAME = re.compile(
+    r"(.*_)?(api_?key|access_?key|private_?key|authorization|password|passwd|secret|credentials?)"
+    r"|((access|auth|bearer|hf)_?)?token|hft"
+)
+_QUERY = re.compile(r"(?:.*_)?(?:key|sig|signature|token|auth)|x_amz_.*")
+_VALUE = r"""('[^']*'|"[^"]*"|[^\s'"]+)"""
+_FLAG = re.compile(rf"""(?<![^\s'"])(-[\w-]+)(=|\s+){_VALUE}""")
+_ASSIGNED = re.compile(rf"\b([A-Za-z][A-Za-z0-9_]*)=(?!=){_VALUE}")
+_USER = re.compile(r"(?i)([a-z][a-z0-9+.-]*://)[^\s/?#@]+@")
+_ASKED = re.compile(r"([?&])([\w.~%-]+)=([^&\s#'\"]+)")
+_HEADER = re.compile(r"(?i)((?:authorization|x-api-key)['\"]?\s*[:=]\s*['\"]?)(?:(bearer|basic)\s+)?[^\s'\"]+")
+_BEARER = re.compile(r"(?i)\b(bearer\s+)[a-z0-9._~+/-]{8,}=*")
+_SHAPE = re.compile(r"\b(sk|hf|gsk|ghp)([-_])[A-Za-z0-9_-]{8,}")
+
+
+def is_secret(name: str) -> bool:
+    """Whether what has this name is a secret: a key of a scenario, a flag, a variable."""
+    plain = name.lstrip("-").lower().replace("-", "_")
+    return bool(_NAME.fullmatch(plain)) or (name.isupper() and plain.endswith("_token"))
+
+
+def secrets(command: str) -> Iterator[str]:
+    """The secrets that a command holds, each by its name."""
+    for word in command.replace("=", " ").split():
+        if word.startswith("-") and is_secret(word):
+            yield word
+    for match in _ASSIGNED.finditer(command):
+        if is_secret(match[1]) and not command[: match.start()].endswith(("-", "?", "&")):
+            yield match[1]
+    if _USER.search(command):
+        yield "the name and password in a url"
+    for match in _ASKED.finditer(command):
+        if _query(match[2]):
+            yield f"the url's {match[2]}"
+    for match in _HEADER.finditer(command):
+        yield re.sub(r"['\"\s:=]+$", "", match[1])
+
+
+def masked(text: str) -> str:
+    """The text with every secret that can be known as one masked."""
+    text = _USER.sub(rf"\1{MASK}@", text)
+    text = _ASKED.sub(lambda m: f"{m[1]}{m[2]}={MASK}" if _query(m[2]) else m[0], text)
+    text = _HEADER.sub(lambda m: f"{m[1]}{f'{m[2]} ' if m[2] else ''}{MASK}", text)
+    text = _BEARER.sub(rf"\1{MASK}", text)
+    text = _FLAG.sub(lambda m: f"{m[1]}{m[2]}{MASK}" if is_secret(m[1]) else m[0], text)
+    text = _ASSIGNED.sub(lambda m: f"{m[1]}={MASK}" if is_secret(m[1]) else m[0], text)
+    return _SHAPE.sub(rf"\1\2{MASK}", text)
+
+
+def masked_data(data: Any) -> Any:
+    """Plain data with its secrets masked, also by the names that they stand under."""
+    match data:
+        case str():
+            return masked(data)
+        case dict():
+            return {
+                key: MASK if is_secret(str(key)) and isinstance(value, str) and value else masked_data(value)
+                for key, value in data.items()
+            }
+        case list() | tuple():
+            return [masked_data(value) for value in data]
+    return data
+
+
+def _query(name: str) -> bool:
+    plain = name.lower().replace("-", "_")
+    return is_secret(name) or bool(_QUERY.fullmatch(plain))
