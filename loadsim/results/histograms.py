@@ -2,6 +2,7 @@
 
 Values are whole microseconds, from 1 µs to 1 h to 3 significant digits; what lies outside counts at the nearer end.
 `Interval_Max` is in milliseconds, as the tools have it; give them `-outputValueUnitRatio 1000` for the rest.
+The lines are made here: the hdrhistogram package's writer knows no tags, and its `output_start_time` raises.
 """
 
 import binascii
