@@ -14,6 +14,7 @@ from .serving import Served
 
 LOOK_S = 0.1
 ASK_S = 1.0  # between two questions to a server that gives no token
+TOGETHER_S = 0.5  # connections that break with a server do so within this time of each other
 HEALTHY = "ok"
 
 
@@ -57,7 +58,7 @@ class Watch:
         if reply.last is not None:
             self._flow(reply, reply.last)
         if failed(row):
-            if reply.ended.t > self._flowed - LOOK_S:
+            if reply.ended.t > self._flowed - TOGETHER_S:
                 self._failed.append(reply.ended.t)
         elif row.outcome in ("ok", "empty"):
             self.answered = True
@@ -100,7 +101,7 @@ class Watch:
             self._over(reply.token_s[place] if place < len(reply.token_s) else t)
         self._flowed = t
         # Not at once: when a server goes, what its other connections still hold is read after the first has broken.
-        self._failed = [end for end in self._failed if end > t - LOOK_S]
+        self._failed = [end for end in self._failed if end > t - TOGETHER_S]
 
     def _quiet(self) -> float | None:
         """Since when nobody has been given anything, though somebody waits or was let down; None: all is well."""

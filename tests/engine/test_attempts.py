@@ -12,7 +12,8 @@ from loadsim.scenario.retry import RETRIES, Attempt
 from loadsim.types import RequestRow
 from tests.calls import CALL
 from tests.engine.test_pace import SPEECH
-from tests.engine.truthful import chats, measured, of
+from tests.engine.truthful import chats, of
+from tests.engine.virtually import measured
 from tests.truth import Faults, Request
 
 # Turn 3, "Tell me more.", from 8 to 9 s, with half a second of silence after two of its words.
