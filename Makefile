@@ -10,7 +10,8 @@ demo: $(READY)
 	$(BIN)/loadsim scenario scenarios/twelve_callers.yaml
 
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile -m 'not slow and not real_time'
+	$(BIN)/pytest -m 'real_time and not slow'
 
 slow: $(READY)
 	$(BIN)/pytest -m slow

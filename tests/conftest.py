@@ -1,6 +1,8 @@
 """What every test has in common."""
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if module.parts[0] in REAL_TIME and module.as_posix() not in AT_ONCE:
             item.add_marker(pytest.mark.real_time)
             item.add_marker(pytest.mark.flaky(reruns=2))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays; no collector need walk it again in every run of a test."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def frozen() -> Iterator[None]:
+    """`run` gives back what it froze, and with it all of that."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", lambda: None)
+        yield
