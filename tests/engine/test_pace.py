@@ -148,7 +148,7 @@ def test_who_hangs_up_calls_again_until_the_time_is_over(tmp_path: Path) -> None
             if row.call > before.call:
                 assert before.playout is not None
                 assert row.spoke is not None
-                assert row.spoke.start_s == pytest.approx(before.playout.end_s, abs=0.01)
+                assert row.spoke.start_s == pytest.approx(before.playout.end_s, abs=1e-5)
     said = [body["messages"][-1]["content"] for body in chats(truth) if body["max_tokens"] > 1]
     salted = [text for text in said if text[-1].isdigit()]
     assert len(set(salted)) == len(salted)
@@ -210,7 +210,7 @@ def test_who_would_begin_before_the_reply_has_come_begins_when_it_has(tmp_path: 
     assert third.end_s is not None
     assert fourth.spoke is not None
     assert fourth.spoke.gap == -101.0
-    assert fourth.spoke.start_s == pytest.approx(third.end_s, abs=0.02)
+    assert fourth.spoke.start_s == pytest.approx(third.end_s, abs=1e-5)
 
 
 def test_at_once_is_when_the_reply_has_ended(tmp_path: Path) -> None:
@@ -222,10 +222,10 @@ def test_at_once_is_when_the_reply_has_ended(tmp_path: Path) -> None:
         for before, row in ((tool, third), (third, fourth)):
             assert before.end_s is not None
             assert row.due_s is not None
-            assert 0 <= row.due_s - before.end_s < 0.05
+            assert row.due_s == pytest.approx(before.end_s, abs=1e-5)
         assert tool.due_s is not None
         assert second.end_s is not None
-        assert 0 <= tool.due_s - second.end_s < 0.05
+        assert tool.due_s == pytest.approx(second.end_s, abs=1e-5)
 
 
 # -- where callers sit, and who is alone
@@ -276,7 +276,7 @@ def test_who_was_not_answered_calls_again_after_a_while(tmp_path: Path, monkeypa
         assert before.end_s is not None
         waits.append(row.spoke.start_s - before.end_s)
     # each time twice as long, while others are answered
-    assert waits[:2] == [pytest.approx(0.4, abs=0.02), pytest.approx(0.8, abs=0.02)]
+    assert waits[:2] == [pytest.approx(0.4, abs=1e-5), pytest.approx(0.8, abs=1e-5)]
 
 
 def test_each_repeat_is_another_day_and_each_point_has_the_same(tmp_path: Path) -> None:
