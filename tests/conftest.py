@@ -18,10 +18,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "loadsim"))
 REAL_TIME = ("cli", "engine", "faults", "server", "telemetry", "truth", "test_simulated.py")
 AT_ONCE = {
     "cli/test_plan.py", "cli/test_plan_answer.py", "cli/test_plan_traffic.py", "engine/test_arrivals.py",
-    "engine/test_attempts.py", "engine/test_conversation.py", "engine/test_findings.py", "engine/test_heard.py",
-    "engine/test_outage.py", "engine/test_phases.py", "engine/test_places.py", "engine/test_preflight.py",
-    "server/test_bounded.py", "server/test_stream.py", "server/test_tiny.py", "telemetry/test_nvml.py",
-    "telemetry/test_server.py",
+    "engine/test_attempts.py", "engine/test_conversation.py", "engine/test_cuts.py", "engine/test_findings.py",
+    "engine/test_heard.py", "engine/test_outage.py", "engine/test_pace.py", "engine/test_phases.py",
+    "engine/test_places.py", "engine/test_preflight.py", "server/test_bounded.py", "server/test_stream.py",
+    "server/test_tiny.py", "telemetry/test_nvml.py", "telemetry/test_server.py",
 }  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from loadsim.caller import release
 from loadsim.recording import humans
 from loadsim.types import Heard, RequestRow
 from tests.calls import CALL
-from tests.engine import truthful
 from tests.engine.test_pace import SPEECH
 from tests.engine.truthful import chats, of
 from tests.engine.virtually import measured
@@ -130,26 +129,6 @@ def test_a_stream_that_still_runs_is_closed_and_its_slot_watched(
     (released,) = [e for e in found.events if e["event"] == "released"]
     assert 0.3 <= released["after_s"] <= 0.3 + release.LOOK_S
     assert (released["turn"], released["caller"]) == (3, 0)
-
-
-def test_a_real_stream_that_is_closed_is_gone_at_the_server_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut_after(monkeypatch, 0.3)
-    scenario = OWN | {"pace": {"by": "speech"}, "barge_in": {"by": "drawn", "probability": 1}}
-    scenario |= {"callers": {"warm": {"count": 1, "turns": "3"}}}
-    found, truth = truthful.measured(tmp_path / "run", scenario, worded, step=0.2, release=0.3)
-    (row,) = loads(found)
-    assert row.cut is not None
-    assert row.cut.closed
-    assert truth.log[-1].outcome == "gone"
-    assert len(truth.log[-1].token_s) >= len(row.token_s) == row.cut.heard + row.cut.unheard
-    (released,) = [e for e in found.events if e["event"] == "released"]
-    # the server hears of it a moment after the caller has hung up, and is asked every now and then
-    freed, left = truth.log[-1].freed_s, truth.log[-1].ended_s
-    assert freed is not None
-    assert left is not None
-    assert released["after_s"] >= freed - left >= 0.299
 
 
 def test_a_reply_shorter_than_the_cut_is_heard_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

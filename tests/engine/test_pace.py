@@ -13,7 +13,6 @@ from loadsim.recording.model import Recording
 from loadsim.scenario.model import Group
 from loadsim.types import RequestRow, RunStopped
 from tests.calls import CALL
-from tests.engine import truthful
 from tests.engine.truthful import chats, of
 from tests.engine.virtually import measured
 from tests.truth import Faults, Request
@@ -277,22 +276,6 @@ def test_who_was_not_answered_calls_again_after_a_while(tmp_path: Path, monkeypa
         waits.append(row.spoke.start_s - before.end_s)
     # each time twice as long, while others are answered
     assert waits[:2] == [pytest.approx(0.4, abs=1e-5), pytest.approx(0.8, abs=1e-5)]
-
-
-def test_each_repeat_is_another_day_and_each_point_has_the_same(tmp_path: Path) -> None:
-    drawn = SPEECH | {"pace": {"by": "speech", "times": "drawn", "time_scale": 100}, "repeat": 2}
-    found, _ = truthful.measured(tmp_path / "run", drawn | {"sweep": {"callers.warm.count": [1, 2]}})
-    days = {
-        (r.point, r.repeat): [x.spoke.seconds for x in of(found, "load") if x.spoke and x.caller == 0 and same(x, r)]
-        for r in of(found, "load")
-    }
-    one, other = ([days[where, repeat] for repeat in (1, 2)] for where in found.facts["points"])
-    assert one == other
-    assert one[0] != one[1]
-
-
-def same(one: RequestRow, other: RequestRow) -> bool:
-    return (one.point, one.repeat) == (other.point, other.repeat)
 
 
 def test_a_load_in_which_all_wait_in_vain_stops_the_run(tmp_path: Path) -> None:
