@@ -14,7 +14,8 @@ test: $(READY)
 	$(BIN)/pytest -m 'real_time and not slow'
 
 slow: $(READY)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n 2 --dist worksteal -m 'slow and not real_time'
+	$(BIN)/pytest -m 'slow and real_time'
 
 lint: $(READY)
 	$(BIN)/ruff check .
