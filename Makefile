@@ -10,10 +10,12 @@ demo: $(READY)
 	$(BIN)/loadsim scenario scenarios/twelve_callers.yaml
 
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile -m 'not slow and not real_time'
+	$(BIN)/pytest -m 'real_time and not slow'
 
 slow: $(READY)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n 2 --dist worksteal -m 'slow and not real_time'
+	$(BIN)/pytest -m 'slow and real_time'
 
 lint: $(READY)
 	$(BIN)/ruff check .

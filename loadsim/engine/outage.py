@@ -14,6 +14,7 @@ from .serving import Served
 
 LOOK_S = 0.1
 ASK_S = 1.0  # between two questions to a server that gives no token
+TOGETHER_S = 0.5  # connections that break with a server do so within this time of each other
 HEALTHY = "ok"
 
 
@@ -44,10 +45,9 @@ class Watch:
         self._origin = origin
         self._now = asyncio.get_running_loop().time
         self._flowed = self._now()  # when somebody was last given a token, or an answer without one
-        self._failed: float | None = None  # when a reply first failed since then
+        self._failed: list[float] = []  # when replies failed since then, or right before
         self._since: float | None = None  # of the outage under way
         self._said = HEALTHY
-        self._lost = 0
         self._asked = -ASK_S
         self._reached = asyncio.Event()  # clear while we know that nobody answers
         self._reached.set()
@@ -55,14 +55,14 @@ class Watch:
     def ended(self, row: RequestRow, reply: Reply) -> None:
         """A reply of the load ended."""
         assert reply.ended.t is not None
+        if reply.last is not None:
+            self._flow(reply, reply.last)
         if failed(row):
-            self._lost += 1
-            self._failed = reply.ended.t if self._failed is None else self._failed
+            if reply.ended.t > self._flowed - TOGETHER_S:
+                self._failed.append(reply.ended.t)
         elif row.outcome in ("ok", "empty"):
             self.answered = True
             self._flow(reply, reply.ended.t)
-        if reply.last is not None:
-            self._flow(reply, reply.last)
 
     async def back(self, seconds: float, spread: float) -> None:
         """Wait so long; less where the server was away and can be reached again, which `spread` follows."""
@@ -77,9 +77,7 @@ class Watch:
     async def look(self) -> None:
         """Watch until cancelled. Raises RunStopped where the server died for good, or gave no token for too long."""
         while True:
-            for reply in list(self._live()):
-                if reply.last is not None:
-                    self._flow(reply, reply.last)
+            self._listen()
             if self._served is not None and (end := self._served.died()) is not None:
                 await self._died(end)
             elif (quiet := self._quiet()) is not None:
@@ -87,6 +85,12 @@ class Watch:
             await asyncio.sleep(LOOK_S)
 
     # -- tokens
+
+    def _listen(self) -> None:
+        """What the replies under way have been given."""
+        for reply in list(self._live()):
+            if reply.last is not None:
+                self._flow(reply, reply.last)
 
     def _flow(self, reply: Reply, t: float) -> None:
         """Somebody was given something at `t`."""
@@ -96,13 +100,13 @@ class Watch:
             place = bisect_right(reply.token_s, self._since)
             self._over(reply.token_s[place] if place < len(reply.token_s) else t)
         self._flowed = t
-        if self._failed is not None and self._failed <= t:
-            self._failed, self._lost = None, 0
+        # Not at once: when a server goes, what its other connections still hold is read after the first has broken.
+        self._failed = [end for end in self._failed if end > t - TOGETHER_S]
 
     def _quiet(self) -> float | None:
         """Since when nobody has been given anything, though somebody waits or was let down; None: all is well."""
         asked = [reply.sent for reply in self._live() if reply.outcome is None and reply.sent is not None]
-        wanted = min([*asked, *([] if self._failed is None else [self._failed])], default=None)
+        wanted = min([*asked, *(end for end in self._failed if end >= self._flowed)], default=None)
         return None if wanted is None else max(self._flowed, wanted)
 
     # -- outages
@@ -111,10 +115,11 @@ class Watch:
         """Nobody has been given a token since `quiet`: ask how the server is, where that may tell."""
         waited = self._now() - quiet
         long = waited >= self._scenario.timeout.silence
-        if (self._since is None and not long and self._failed is None) or self._now() - self._asked < ASK_S:
+        if (self._since is None and not long and not self._failed) or self._now() - self._asked < ASK_S:
             return
         said = await self._server.health()
         self._asked = self._now()
+        self._listen()  # where we came too late ourselves, the tokens lay in the sockets until now
         if self._flowed > quiet:
             return  # meanwhile it has spoken
         if self._since is None and (long or said != HEALTHY):
@@ -142,8 +147,9 @@ class Watch:
             self.emptied += 1
             self._reached.set()
         seconds, since = round(t - self._since, 6), round(self._since - self._origin, 6)
-        self._note("outage over", since_s=since, seconds=seconds, said=self._said, failed=self._lost)
-        self._since = None
+        lost = sum(end <= t for end in self._failed)
+        self._note("outage over", since_s=since, seconds=seconds, said=self._said, failed=lost)
+        self._since, self._failed = None, [end for end in self._failed if end > t]
 
     def _limit(self) -> None:
         assert self._since is not None

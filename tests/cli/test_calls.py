@@ -47,7 +47,7 @@ def load(found: Run, group: str | None = None) -> list[RequestRow]:
     return [row for row in found.rows if row.row == "load" and group in (None, row.group)]
 
 
-@pytest.mark.parametrize("heard", ["spoken_words", "spoken_sentences", "generated", "retranscribed"])
+@pytest.mark.parametrize("heard", ["spoken_words", "retranscribed"])
 def test_the_turn_after_a_cut_finds_a_checkpoint_or_the_common_prefix(heard: str) -> None:
     # Replies of up to 2 s at what this machine decodes, heard by a fast ear, and cut long before their end.
     found = loadsim(

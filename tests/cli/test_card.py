@@ -23,7 +23,7 @@ def test_it_logs_until_its_input_ends_however_the_time_is_written(tmp_path: Path
         assert popen.wait(10) == 0
     assert [line["says"] for line in lines] == ["sample", "cards", "sample", "sample"]
     first, second = (line["sample"]["stamp_s"] for line in lines[2:])
-    assert second - first == pytest.approx(0.2, abs=0.1)
+    assert 0.1 < second - first < 1.5  # and not the usual 2 s
 
 
 def card(*arguments: str) -> "subprocess.CompletedProcess[str]":

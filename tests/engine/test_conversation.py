@@ -8,7 +8,8 @@ import pytest
 
 from loadsim.caller.tools import MOST_STEPS
 from tests.engine.test_cuts import OWN, WORDS, cut_after, loads, worded
-from tests.engine.truthful import chats, measured
+from tests.engine.truthful import chats
+from tests.engine.virtually import measured
 from tests.truth import Faults, Request
 
 FIND = ("find", '{"who": "me"}')  # the recording has its result

@@ -6,11 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from loadsim.caller import release
 from loadsim.recording import humans
 from loadsim.types import Heard, RequestRow
 from tests.calls import CALL
 from tests.engine.test_pace import SPEECH
-from tests.engine.truthful import chats, measured, of
+from tests.engine.truthful import chats, of
+from tests.engine.virtually import measured
 from tests.truth import Faults, Request
 
 WORDS = ("Well", ",", " I", " am", " here", ".", " What", " now", "?", " Nothing", " more", ".")
@@ -117,16 +119,16 @@ def test_a_stream_that_still_runs_is_closed_and_its_slot_watched(
     assert row.first_speech_s is not None
     # heard: 1.5 s from the first clause, the second token, on; by then 8 tokens have come
     assert row.cut.closed
-    assert row.cut.at_s - row.playout.start_s == pytest.approx(1.3, abs=0.01)
+    assert row.cut.at_s - row.playout.start_s == pytest.approx(1.3, abs=1e-5)
     assert row.end_s is not None
-    assert row.end_s - row.playout.start_s == pytest.approx(1.5, abs=0.02)
+    assert row.end_s - row.playout.start_s == pytest.approx(1.5, abs=1e-5)
     assert row.cut.heard == 6
     assert len(row.token_s) == row.cut.heard + row.cut.unheard == 8
     assert row.predicted_n == 8
+    assert truth.seen[-1].reply.outcome == "cut"
     (released,) = [e for e in found.events if e["event"] == "released"]
-    assert released["after_s"] == pytest.approx(0.3, abs=0.05)
+    assert 0.3 <= released["after_s"] <= 0.3 + release.LOOK_S
     assert (released["turn"], released["caller"]) == (3, 0)
-    assert truth.log[-1].outcome == "gone"
 
 
 def test_a_reply_shorter_than_the_cut_is_heard_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +138,6 @@ def test_a_reply_shorter_than_the_cut_is_heard_whole(tmp_path: Path, monkeypatch
     assert all(r.cut_tokens is None for r in loads(found))
 
 
-@pytest.mark.slow
 def test_a_false_interruption_halts_the_voice_and_no_stream(tmp_path: Path) -> None:
     scenario = OWN | {"barge_in": {"backchannels": "drawn", "false_interruption": 1, "resume": "2 s"}}
     scenario |= {"callers": {"warm": {"count": 1, "turns": "2-4", "again": True}}, "duration": "200 s"}
@@ -163,7 +164,7 @@ def test_who_hears_nothing_hangs_up(tmp_path: Path) -> None:
     assert (last.outcome, last.abandoned, last.error) == ("cut", True, None)
     assert last.spoke is not None
     assert last.end_s is not None
-    assert last.end_s - last.spoke.end_s == pytest.approx(0.4, abs=0.02)
+    assert last.end_s - last.spoke.end_s == pytest.approx(0.4, abs=1e-5)
     (ended,) = [e for e in found.events if e["event"] == "call"]
     assert (ended["why"], ended["said"], ended["planned"]) == ("hung_up", 1, 3)
 
@@ -179,7 +180,7 @@ def test_patience_also_ends_when_the_voice_falls_silent(tmp_path: Path) -> None:
     assert row.playout is not None
     assert row.end_s is not None
     assert row.playout.tokens == 4
-    assert row.end_s - row.playout.end_s == pytest.approx(1.0, abs=0.02)
+    assert row.end_s - row.playout.end_s == pytest.approx(1.0, abs=1e-5)
 
 
 def test_without_patience_nobody_hangs_up(tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_patience_goes_on_from_a_tools_step_to_the_next(tmp_path: Path) -> None:
     assert (reply.outcome, reply.abandoned) == ("cut", True)
     assert call.due_s is not None
     assert reply.end_s is not None
-    assert reply.end_s - call.due_s == pytest.approx(0.5, abs=0.02)
+    assert reply.end_s - call.due_s == pytest.approx(0.5, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,17 @@ from typing import Any
 
 import pytest
 
-from loadsim.run import run
 from loadsim.types import RequestRow
-from tests.calls import CALL
 from tests.engine.test_cuts import OWN, WORDS
-from tests.engine.truthful import measure, of
-from tests.truth import Faults, serve
+from tests.engine.truthful import of
+from tests.engine.virtually import measured
+from tests.truth import Faults
 
 VOICE = 4.5
 STALL_AFTER, STALL, TOKENS = 8, 3.0, 24
 
 
-async def heard(folder: Path, rate: float) -> RequestRow:
+def heard(folder: Path, rate: float) -> RequestRow:
     """The reply of a server of `rate` tokens/s that stands still for 3 s after its eighth token."""
     faults = Faults(words=WORDS * 2, stall_after=STALL_AFTER, stall=STALL)
     scenario: dict[str, Any] = OWN | {
@@ -24,8 +23,7 @@ async def heard(folder: Path, rate: float) -> RequestRow:
         "pace": "at_once",
         "voice": {"rate": f"{VOICE} tokens/s", "tts": "0", "network": "0"},
     }
-    async with serve(first=0.2, step=1 / rate, faults=faults) as truth:
-        found = await measure(folder, truth, scenario, {"call": CALL})
+    found, _ = measured(folder, scenario, lambda _: faults, first=0.2, step=1 / rate)
     (row,) = of(found, "load")
     return row
 
@@ -42,10 +40,9 @@ def by_hand(rate: float) -> tuple[int, float, float]:
     return len(long), sum(waits), long[0] / VOICE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rate", [3.0, 4.5, 6.0])
 def test_underruns_against_a_known_schedule(tmp_path: Path, rate: float) -> None:
-    row = run(heard(tmp_path / "run", rate))
+    row = heard(tmp_path / "run", rate)
     assert row.playout is not None
     assert row.playout.tokens == TOKENS
     count, silent, first = by_hand(rate)

@@ -76,7 +76,7 @@ def test_it_is_started_loaded_and_gone(tmp_path: Path) -> None:
     assert told["slots"] == 5  # as its command was told
     assert told["command"] == TRUTH.format(port=port, slots=5)
     assert (told["embedded"], told["build"]) == (False, "b10902-truth")
-    assert 0.05 < told["boot"]["health_s"] <= told["boot"]["first_token_s"] - 0.01 < 10
+    assert 0.05 < told["boot"]["health_s"] <= told["boot"]["first_token_s"] - 0.01 < 60
     assert Counter(r.row for r in found.rows) == {"warm": 2, "load": 2}
     assert not listens(port)
     (start,) = [event for event in found.events if event["event"] == "server"]
@@ -145,7 +145,7 @@ def test_a_command_that_never_serves_is_given_up_and_gone(tmp_path: Path) -> Non
         RunStopped, match=r"^the launched server http://127.* is not up after 0\.5 s: no server at .*; "
     ):
         measured(tmp_path / "run", {"launch": script(tmp_path, code)}, timeout={"loading": "500 ms"})
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # of the minute that it would sleep
     pid = int((tmp_path / "run" / "server.log").read_text().split()[1])
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

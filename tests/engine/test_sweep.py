@@ -17,8 +17,9 @@ from loadsim.results.read import Run, read
 from loadsim.results.write import Recorder
 from loadsim.run import run
 from loadsim.scenario.load import restore
-from loadsim.types import BadInput, RunStopped
+from loadsim.types import BadInput, RequestRow, RunStopped
 from tests.calls import CALL
+from tests.engine.test_pace import SPEECH
 from tests.engine.truthful import chats, measured, of
 from tests.truth import Faults, Request, Truth, serve
 
@@ -189,3 +190,19 @@ def test_a_swept_fit_is_fitted_at_each_point(tmp_path: Path) -> None:
     assert len(sizes) == 2
     by = dict(sizes)
     assert by["fit=600"] - by["fit=400"] == pytest.approx(200, abs=40)
+
+
+def test_each_repeat_is_another_day_and_each_point_has_the_same(tmp_path: Path) -> None:
+    drawn = SPEECH | {"pace": {"by": "speech", "times": "drawn", "time_scale": 100}, "repeat": 2}
+    found, _ = measured(tmp_path / "run", drawn | {"sweep": {"callers.warm.count": [1, 2]}})
+    days = {
+        (r.point, r.repeat): [x.spoke.seconds for x in of(found, "load") if x.spoke and x.caller == 0 and same(x, r)]
+        for r in of(found, "load")
+    }
+    one, other = ([days[where, repeat] for repeat in (1, 2)] for where in found.facts["points"])
+    assert one == other
+    assert one[0] != one[1]
+
+
+def same(one: RequestRow, other: RequestRow) -> bool:
+    return (one.point, one.repeat) == (other.point, other.repeat)

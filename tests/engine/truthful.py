@@ -52,7 +52,7 @@ def measured(
     return run(main())
 
 
-def chats(truth: Truth) -> list[Any]:
+def chats(truth: Any) -> list[Any]:
     """The bodies of its chat requests."""
     return [request.json for request in truth.requests if request.path == "/v1/chat/completions"]
 

@@ -162,4 +162,4 @@ def test_a_late_or_slow_reply_is_whole(tmp_path: Path, embedded: str, fault: Fau
     waits = {caller: [r.first_token_s - r.sent_s for r in rows if r.caller == caller] for caller in (0, 1)}  # type: ignore[operator]
     if fault.delay:
         assert min(waits[1]) >= fault.delay
-    assert max(waits[0]) < 0.5
+        assert min(waits[0]) < min(waits[1])  # it is one caller's alone

@@ -331,7 +331,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(JSON, st.sampled_from(sorted(FORMATS)))
 def test_any_json_is_a_call_or_bad_input(data: Any, form: str) -> None:
     try:

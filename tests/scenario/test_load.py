@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loadsim import shipped
@@ -753,6 +753,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     return draw(scenario)
 
 
+@settings(max_examples=40)
 @given(scenarios())
 @example(Scenario(recording="1e3", callers={"no": Group(count=1)}, request={"a": "1e3", "b": 1e-7, "c": "\U0001f600"}))
 def test_a_dump_loads_as_the_same_scenario(tmp_path_factory: pytest.TempPathFactory, scenario: Scenario) -> None:

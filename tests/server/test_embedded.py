@@ -141,15 +141,15 @@ def test_it_ends_with_its_parent(tmp_path: Path, ending: str, status: int) -> No
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs PR_SET_PDEATHSIG")
 def test_it_ends_with_its_parent_though_another_child_holds_the_pipe(tmp_path: Path) -> None:
-    ending = "os.fork() or (os.close(1), os.close(2), time.sleep(3)); os.kill(os.getpid(), signal.SIGKILL)"
+    ending = "os.fork() or (os.close(1), os.close(2), time.sleep(20)); os.kill(os.getpid(), signal.SIGKILL)"
     outlived(SCRIPT.format(ending=ending, log=str(tmp_path / "log")), -9)
 
 
 def outlived(script: str, status: int) -> None:
-    """Run a script that starts a server, and see that the server ends within two seconds of it."""
+    """Run a script that starts a server, and see that the server ends soon after it."""
     parent = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=30)
     assert parent.returncode == status, parent.stderr
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 10
     while listens(parent.stdout.strip()):
         assert time.monotonic() < deadline, "the server outlived its parent"
         time.sleep(0.01)

@@ -214,7 +214,7 @@ def test_silence_before_the_first_token_ends_in_time() -> None:
     assert (reply.outcome, reply.error) == ("timeout", "no first token within 0.2 s")
     assert reply.ended.t is not None
     assert reply.sent is not None
-    assert 0.2 <= reply.ended.t - reply.sent < 1.0
+    assert 0.2 <= reply.ended.t - reply.sent < 5
 
 
 def test_silence_inside_a_reply_ends_in_time_and_keeps_its_tokens() -> None:
@@ -227,7 +227,7 @@ def test_a_slow_reply_is_no_silence() -> None:
         reply = await say(server)
         assert (reply.outcome, len(reply.token_s)) == ("ok", 8)
 
-    against(test, waits=Waits(first_token=0.4, silence=0.4), first=0.2, step=0.2)
+    against(test, waits=Waits(first_token=0.8, silence=0.8), first=0.2, step=0.2)
 
 
 @pytest.mark.parametrize(
@@ -422,15 +422,15 @@ def test_the_body_is_json_that_decodes_to_what_was_asked() -> None:
 
 
 def test_a_round_trip_is_the_median_of_five_on_fresh_connections() -> None:
-    """Held against a server that answers after 10, 60, 20, 110 and 30 ms."""
-    delays = [0.01, 0.06, 0.02, 0.11, 0.03]
+    """Held against a server that answers after 10, 300, 20, 500 and 100 ms."""
+    delays = [0.01, 0.3, 0.02, 0.5, 0.1]
     seen: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(await reader.readuntil(b"\r\n\r\n"))
         await asyncio.sleep(delays[len(seen) - 1])
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n")
-        await asyncio.sleep(0.05)  # the rest of the answer is no part of the way
+        await asyncio.sleep(0.2)  # the rest of the answer is no part of the way
         writer.write(b'{"status":"ok"}')
         await writer.drain()
         writer.close()
@@ -444,7 +444,7 @@ def test_a_round_trip_is_the_median_of_five_on_fresh_connections() -> None:
             await server.close()
             listener.close()
 
-    assert run(main()) == pytest.approx(0.03, abs=0.01)
+    assert 0.099 <= run(main()) < 0.18  # their mean is 0.186
     assert len(seen) == 5  # a connection each
     assert all(head.startswith(b"GET /health ") and b"Bearer s3cret" in head for head in seen)
 
@@ -472,10 +472,11 @@ def test_a_server_that_starts_is_waited_for_and_any_other_is_not() -> None:
                 await server.ready()
             with pytest.raises(RunStopped, match=r"^http://\S+ is not up after 0\.2 s: no server at "):
                 await server.ready(starting=True)
+            server.waits = Waits(loading=20)
             waiting = asyncio.create_task(HttpServer.ready(server, starting=True))
             await asyncio.sleep(0.1)
             async with serve(**QUICK, port=port):
-                assert 0.05 < await waiting < 0.2
+                assert 0.05 < await waiting < 20
         finally:
             await server.close()
 

@@ -50,7 +50,7 @@ def test_a_deaf_child_is_ended_by_force_with_its_group(tmp_path: Path) -> None:
 
     began = time.monotonic()
     assert asyncio.run(main()) == -9
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # of the minute that it would sleep
 
 
 def test_what_a_dead_child_said_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 import pytest
 
 from loadsim.run import Loop
-from loadsim.telemetry.lag import Lag, LagReport
+from loadsim.telemetry.lag import STEP_S, Lag, LagReport
 
 
 class Selector(selectors.DefaultSelector):
@@ -182,21 +182,18 @@ def test_nothing_is_left_behind_and_a_second_stop_does_nothing() -> None:
 
 
 def test_a_real_loop_that_is_blocked_says_so() -> None:
-    async def main() -> tuple[LagReport, LagReport]:
-        lag = Lag()
+    async def main() -> tuple[float, LagReport, LagReport]:
+        lag, began = Lag(), time.monotonic()
         lag.start()
         await asyncio.sleep(0.2)
-        idle = lag.take()
+        idle, lasted = lag.take(), time.monotonic() - began
         time.sleep(0.2)  # noqa: ASYNC251
         await asyncio.sleep(0.05)
-        return idle, lag.stop()
+        return lasted, idle, lag.stop()
 
     with asyncio.Runner(loop_factory=Loop) as runner:
-        idle, blocked = runner.run(main())
-    assert 30 <= idle.samples <= 41
-    assert idle.lag_p50_ms is not None
-    assert idle.lag_p50_ms < 20
+        lasted, idle, blocked = runner.run(main())
+    assert 0.15 <= idle.samples * STEP_S <= lasted + STEP_S
     assert blocked.lag_max_ms is not None
-    assert blocked.lag_p50_ms is not None
     assert blocked.lag_max_ms > 190
-    assert blocked.lag_p50_ms > 70
+    assert blocked.samples >= 40  # each step that was due meanwhile counts, not the last one alone

@@ -42,8 +42,13 @@ class Seen:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_S", 0.9)
     monkeypatch.setattr(module, "AGAIN_S", 0.3)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who says nothing for a second is silent; a process that is late on a busy machine might be so too."""
+    monkeypatch.setattr(module, "PATIENCE_S", 0.9)
 
 
 def shell(script: str) -> list[str]:
@@ -86,7 +91,7 @@ def test_a_banner_and_warnings_are_said_once_and_samples_go_on(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_one_that_prints_nothing_but_garbage_is_ended_and_said_once(tmp_path: Path) -> None:
+def test_one_that_prints_nothing_but_garbage_is_ended_and_said_once(tmp_path: Path, hasty: None) -> None:
     async def main() -> None:
         seen = Seen(tmp_path, shell("while sleep 0.05; do echo garbage; done"))
         await seen.until(lambda: len(seen.notes) == 2)
@@ -124,13 +129,12 @@ def test_one_that_dies_is_said_once_with_its_last_words_and_started_again(tmp_pa
     watch(main())
 
 
-def test_one_that_speaks_is_not_silent_however_long_it_goes_on(tmp_path: Path) -> None:
+def test_one_that_speaks_is_not_silent_however_long_it_goes_on(tmp_path: Path, hasty: None) -> None:
     async def main() -> None:
         seen = Seen(tmp_path, shell(f"while sleep 0.2; do echo '{SAMPLE}'; done"))
-        await asyncio.sleep(1.6)
+        await seen.until(lambda: len(seen.lines) > 8)
         await seen.sampler.stop()
         assert seen.notes == []
-        assert len(seen.lines) > 3
 
     watch(main())
 
@@ -160,7 +164,7 @@ def test_one_that_comes_back_says_so_and_may_go_again(tmp_path: Path) -> None:
     watch(main())
 
 
-def test_one_that_falls_silent_is_ended_and_started_again(tmp_path: Path) -> None:
+def test_one_that_falls_silent_is_ended_and_started_again(tmp_path: Path, hasty: None) -> None:
     async def main() -> None:
         seen = Seen(tmp_path, shell(f"echo '{SAMPLE}'; sleep 100"))
         began = time.monotonic()

@@ -12,6 +12,7 @@ from . import Entry, Truth, serve
 
 FAST: dict[str, Any] = {"first": 0.03, "step": 0.005, "tokens": 10}
 SLACK = 0.05  # seconds that a busy machine may wake us late, more often than not
+LATE = 0.5  # and that it may now and then
 HELLO = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello, who is there?"}]
 
 

@@ -1,6 +1,7 @@
 """What a test chooses of a single reply: its text, its tool calls, its times, and how its slot is let go."""
 
 import asyncio
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import uvloop
 
 from . import Faults, Request, Truth, serve
-from .asking import FAST, SLACK, Answer, ask, chat, during, one
+from .asking import FAST, LATE, SLACK, Answer, ask, chat, during, one
 
 FIND = ("find", '{"who": "me"}')
 FIND_PIECES = ["{", '"', "who", '"', ":", " ", '"', "me", '"', "}"]
@@ -136,9 +137,11 @@ def test_an_empty_reply_ends_well_and_has_nothing(asked: dict[str, Any], headers
 def test_a_stall_of_known_length() -> None:
     answer, entry = one(faults=Faults(stall_after=4, stall=0.3))
     gaps = [b - a for a, b in zip(entry.token_s, entry.token_s[1:], strict=False)]
-    # a write may come late, so a gap may be shorter than planned by as much, and longer
-    assert gaps[3] == pytest.approx(0.305, abs=SLACK)
-    assert max(gaps[:3] + gaps[4:]) < 0.2
+    # a write may come late, so the gap may be shorter than planned by as much, and any gap may be longer
+    late = [wrote - entry.received_s - 0.03 - 0.005 * n - 0.3 * (n > 3) for n, wrote in enumerate(entry.token_s)]
+    assert min(late) >= 0
+    assert gaps[3] >= 0.305 - late[3]
+    assert statistics.median(gaps) < SLACK
     assert entry.token_s[4] - entry.received_s >= 0.03 + 4 * 0.005 + 0.3
     told = [event["timings"]["predicted_ms"] for event in answer.events[1:]]
     assert told == [0, 5, 10, 15, 320, 325, 330, 335, 340, 345]
@@ -150,7 +153,7 @@ def test_a_stall_before_the_first_token_is_the_prompts_time() -> None:
     assert [event["timings"]["predicted_ms"] for event in answer.events[1:4]] == [0, 5, 10]
     assert entry.token_s[0] - entry.received_s >= 0.23
     assert entry.headers_s is not None
-    assert entry.headers_s - entry.received_s < 0.23
+    assert entry.headers_s < entry.token_s[0]
 
 
 def test_a_reply_with_times_of_its_own_beside_one_without() -> None:
@@ -162,7 +165,7 @@ def test_a_reply_with_times_of_its_own_beside_one_without() -> None:
         wrote = {entry.truth_id: [t - entry.received_s for t in entry.token_s] for entry in truth.log}
         assert wrote["slow"][0] >= 0.2
         assert wrote["slow"][-1] >= 0.2 + 9 * 0.02
-        assert wrote["usual"][-1] < 0.2
+        assert wrote["usual"][0] < wrote["slow"][0]
 
     during(test)
 
@@ -206,12 +209,12 @@ async def busy_for(truth: Truth) -> float:
 def test_a_slot_is_let_go_a_known_time_after_its_client_left(release: float) -> None:
     async def test(truth: Truth) -> None:
         await chat(truth, wait=0.06, id_slot=0)
-        assert release <= await busy_for(truth) + 0.01 < release + 0.01 + SLACK
+        assert release <= await busy_for(truth) + 0.01
         entry = truth.log[0]
         assert entry.outcome == "gone"
         assert entry.ended_s is not None
         assert entry.freed_s is not None
-        assert release <= entry.freed_s - entry.ended_s < release + SLACK
+        assert release <= entry.freed_s - entry.ended_s < release + LATE
 
     during(test, tokens=1000, release=release)
 
@@ -226,7 +229,8 @@ def test_requests_for_a_slot_wait_until_it_is_let_go() -> None:
         left, same, other = entries[None], entries["same"], entries["other"]
         assert left.ended_s is not None
         assert same.started_s is not None
-        assert same.started_s == pytest.approx(left.freed_s, abs=0.01)
+        assert left.freed_s is not None
+        assert left.freed_s <= same.started_s < left.freed_s + LATE
         assert same.started_s - left.ended_s >= 0.3
         assert other.started_s == other.received_s
 
@@ -239,7 +243,7 @@ def test_a_reply_that_ends_well_lets_its_slot_go_at_once() -> None:
         entry = truth.log[0]
         assert entry.freed_s is not None
         assert entry.ended_s is not None
-        assert entry.freed_s - entry.ended_s < SLACK
+        assert entry.freed_s - entry.ended_s < LATE
 
     during(test, release=1.0)
 
