@@ -14,9 +14,9 @@ import msgspec
 from ..report.export import markdown as prose
 from ..report.export import parquet, percentiles, sheet, summary
 from ..report.export.tables import TABLES
-from ..report.mask import masked
 from ..results.read import read
 from ..results.stream import Stream, remarks
+from ..scenario.secret import masked
 from ..types import BadInput
 from . import target
 

@@ -13,12 +13,13 @@ _NAME = re.compile(
 _QUERY = re.compile(r"(?:.*_)?(?:key|sig|signature|token|auth)|x_amz_.*")
 _VALUE = r"""('[^']*'|"[^"]*"|[^\s'"]+)"""
 _FLAG = re.compile(rf"""(?<![^\s'"])(-[\w-]+)(=|\s+){_VALUE}""")
-_ASSIGNED = re.compile(rf"\b([A-Za-z][A-Za-z0-9_]*)=(?!=){_VALUE}")
+_ASSIGNED = re.compile(rf"(?<![\w.?&-])([A-Za-z][A-Za-z0-9_]*)=(?!=){_VALUE}")
 _USER = re.compile(r"(?i)([a-z][a-z0-9+.-]*://)[^\s/?#@]+@")
 _ASKED = re.compile(r"([?&])([\w.~%-]+)=([^&\s#'\"]+)")
 _HEADER = re.compile(r"(?i)((?:authorization|x-api-key)['\"]?\s*[:=]\s*['\"]?)(?:(bearer|basic)\s+)?[^\s'\"]+")
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[a-z0-9._~+/-]{8,}=*")
-_SHAPE = re.compile(r"\b(sk|hf|gsk|ghp)([-_])[A-Za-z0-9_-]{8,}")
+_FIELD = re.compile(r"""(["'])([\w-]+)\1(\s*:\s*)(["'])(?:(?!\4).)+\4""")
+_SHAPE = re.compile(r"\b(sk|hf|gsk|ghp|gho|xox[abp])([-_])[A-Za-z0-9_-]{8,}")
 
 
 def is_secret(name: str) -> bool:
@@ -33,7 +34,7 @@ def secrets(command: str) -> Iterator[str]:
         if word.startswith("-") and is_secret(word):
             yield word
     for match in _ASSIGNED.finditer(command):
-        if is_secret(match[1]) and not command[: match.start()].endswith(("-", "?", "&")):
+        if is_secret(match[1]):
             yield match[1]
     if _USER.search(command):
         yield "the name and password in a url"
@@ -52,17 +53,20 @@ def masked(text: str) -> str:
     text = _BEARER.sub(rf"\1{MASK}", text)
     text = _FLAG.sub(lambda m: f"{m[1]}{m[2]}{MASK}" if is_secret(m[1]) else m[0], text)
     text = _ASSIGNED.sub(lambda m: f"{m[1]}={MASK}" if is_secret(m[1]) else m[0], text)
+    text = _FIELD.sub(lambda m: f"{m[1]}{m[2]}{m[1]}{m[3]}{m[4]}{MASK}{m[4]}" if is_secret(m[2]) else m[0], text)
     return _SHAPE.sub(rf"\1\2{MASK}", text)
 
 
 def masked_data(data: Any) -> Any:
-    """Plain data with its secrets masked, also by the names that they stand under."""
+    """Plain data with its secrets masked, also by the names that they stand under, and in those."""
     match data:
         case str():
             return masked(data)
         case dict():
             return {
-                key: MASK if is_secret(str(key)) and isinstance(value, str) and value else masked_data(value)
+                masked_data(key): MASK
+                if is_secret(str(key)) and isinstance(value, str) and value
+                else masked_data(value)
                 for key, value in data.items()
             }
         case list() | tuple():

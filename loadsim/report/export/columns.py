@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
-from ..mask import masked, masked_all
+from ...scenario.secret import masked, masked_data
 
 Cell = str | int | float | bool | None
 Kind = Literal["integer", "real", "boolean", "text"]
@@ -53,7 +53,7 @@ def record(of: type[msgspec.Struct], leave: Collection[str] = (), prefix: str = 
 
 def as_json(value: object) -> str:
     """A list or a mapping in one cell."""
-    return msgspec.json.encode(masked_all(msgspec.to_builtins(value))).decode()
+    return msgspec.json.encode(masked_data(msgspec.to_builtins(value))).decode()
 
 
 def _field(found: inspect.Type, name: str, get: Callable[[Any], Any]) -> list[tuple[Column, Get]]:

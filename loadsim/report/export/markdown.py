@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ...results.read import Run
+from ...scenario.secret import masked
 from .. import decay, probe
 from ..answer import answers
-from ..mask import masked
 from ..point import points
 from ..remarks import remarks
 from ..soak import over_time

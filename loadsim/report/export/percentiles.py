@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...results.histograms import US_PER_MS, Histograms, metrics
 from ...results.stream import Stream
+from ...scenario.secret import masked
 from ...types import RowName
-from ..mask import masked
 
 TICKS = 5
 POOL = 1 << 16  # values that wait to be recorded together, which is cheaper by far

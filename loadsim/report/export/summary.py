@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from ...results.read import Run
+from ...scenario.secret import masked_data
 from ...stats.calls import Calls
 from ...stats.client import Client
 from ...stats.cuts import Cuts
@@ -21,7 +22,6 @@ from ...stats.summary import PointSummary
 from ...stats.windows import Course
 from ..answer import answers
 from ..decay import decays
-from ..mask import masked_all
 from ..point import Point, points
 from ..remarks import remarks
 from ..table import holds
@@ -136,7 +136,7 @@ def summary(run: Run) -> Summary:
 
 def text(of: Summary) -> bytes:
     """JSON, without secrets. What is no number, such as a correlation of what did not vary, is null too."""
-    tree = masked_all(msgspec.to_builtins(of))
+    tree = masked_data(msgspec.to_builtins(of))
     return msgspec.json.format(msgspec.json.encode(tree), indent=2) + b"\n"
 
 

@@ -11,13 +11,13 @@ import msgspec
 
 from ...results.read import SAMPLES, read
 from ...results.stream import Stream
+from ...scenario.secret import masked
 from ...stats.delivered import Delivered
 from ...stats.headline import in_headline
 from ...stats.spread import Range, since
 from ...stats.summary import Who
 from ...stats.tokens import decode_rate, gaps
 from ...types import RequestRow
-from ..mask import masked
 from ..point import Point, points
 from .columns import Cell, Column, Kind, Record, as_json, record
 

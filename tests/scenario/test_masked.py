@@ -1,8 +1,10 @@
+"""Text and data without the secrets that servers and old runs may put in them."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadsim.report.mask import masked, masked_all
+from loadsim.scenario.secret import masked, masked_data
 
 SECRET = "s3cr3t-Hunter2-Abcdefgh"
 
@@ -19,8 +21,8 @@ SECRET = "s3cr3t-Hunter2-Abcdefgh"
         (f"llama-server --api-key {SECRET} -np 12", "llama-server --api-key *** -np 12"),
         (f"llama-server --api-key={SECRET} -np 12", "llama-server --api-key=*** -np 12"),
         (f'HTTP 401: {{"api_key": "{SECRET}"}}', 'HTTP 401: {"api_key": "***"}'),
-        ("Incorrect API key provided: sk-proj-abcdefghijklmnop1234", "Incorrect API key provided: ***"),
-        ("no token hf_abcdefghijklmnopqrst", "no token ***"),
+        ("Incorrect API key provided: sk-proj-abcdefghijklmnop1234", "Incorrect API key provided: sk-***"),
+        ("no token hf_abcdefghijklmnopqrst", "no token hf_***"),
     ],
 )
 def test_what_is_secret_is_hidden_and_the_rest_stays(text: str, shown: str) -> None:
@@ -46,7 +48,7 @@ def test_what_is_none_stays(text: str) -> None:
 
 def test_whole_trees_are_masked_by_value_and_by_name() -> None:
     tree = {"url": f"http://a:{SECRET}@box", "list": [f"?key={SECRET}", 3, None], "api_key": SECRET, "tokens": 7}
-    assert masked_all(tree) == {"url": "http://***@box", "list": ["?key=***", 3, None], "api_key": "***", "tokens": 7}
+    assert masked_data(tree) == {"url": "http://***@box", "list": ["?key=***", 3, None], "api_key": "***", "tokens": 7}
 
 
 @given(st.text())
