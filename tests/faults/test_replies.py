@@ -31,7 +31,7 @@ SCENARIO: dict[str, Any] = {
     "baseline": {"replies": 0},
     "reply": {"exactly": TOKENS},
     "repeat": 2,
-    "timeout": {"connect": "300 ms", "first_token": "500 ms", "silence": "300 ms"},
+    "timeout": {"connect": "1 s", "first_token": "2 s", "silence": "1 s"},
 }
 LOAD, WARM = 3 * 2 * 2, 3 * 2  # callers, turns, repeats; a warm row for each caller and repeat
 
@@ -94,12 +94,12 @@ BROKEN = {
     "closed before its head": (Fault(then="close"), "error", "the server closed the connection without an answer"),
     "reset before its head": (Fault(then="reset"), "error", "the connection broke (Connection reset by peer)"),
     "closed in its head": (Fault(then="close", after=30), "error", "the server closed the connection without an"),
-    "silent before its head": (Fault(then="stall"), "timeout", "no first token within 0.5 s"),
-    "silent after its head": (Fault(then="stall", after_events=0), "timeout", "no first token within 0.5 s"),
-    "late": (Fault(delay=2.0), "timeout", "no first token within 0.5 s"),
+    "silent before its head": (Fault(then="stall"), "timeout", "no first token within 2 s"),
+    "silent after its head": (Fault(then="stall", after_events=0), "timeout", "no first token within 2 s"),
+    "late": (Fault(delay=5.0), "timeout", "no first token within 2 s"),
     "reset in mid-event": (Fault(then="reset", after_events=5, into=20), "error", "the connection broke in mid-reply"),
     "closed in mid-event": (Fault(then="close", after_events=5, into=20), "error", "the connection broke in mid-reply"),
-    "silent in mid-event": (Fault(then="stall", after_events=5, into=20), "timeout", "no token for 0.3 s, after "),
+    "silent in mid-event": (Fault(then="stall", after_events=5, into=20), "timeout", "no token for 1 s, after "),
     "502 with HTML": (page(b"502 Bad Gateway"), "error", "HTTP 502: "),
     "503 with HTML": (page(b"503 Service Unavailable"), "error", "HTTP 503: "),
     "a bad status line": (head(b"HTTP", b"HTPP"), "error", NO_HTTP),
