@@ -200,5 +200,8 @@ SECTIONS = [
 ]
 
 
+CHARTS = [part for section in SECTIONS for part in section.parts if isinstance(part, Chart)]
+
+
 def sample_page() -> str:
     return render("twelve_callers", [HEAD], SECTIONS)

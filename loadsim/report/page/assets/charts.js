@@ -26,7 +26,15 @@ drawers.chart = (box, part) => {
     return own.length === 1 ? own[0] : undefined;
   };
 
-  const legend = legendOf(part, looks, (k, shown) => {
+  const widest = (series) => {
+    const texts = [Math.min, Math.max].map((of) => {
+      const value = [...series.y, ...series.top].reduce((a, b) => (b === null ? a : of(a ?? b, b)), null);
+      return scales[series.axis].value(value, axes[series.axis].unit);
+    });
+    return series.draw === "band" ? texts.join(" to ") : texts.sort((a, b) => b.length - a.length)[0];
+  };
+
+  const legend = legendOf(part, looks, part.series.map(widest), (k, shown) => {
     columns.forEach((column, c) => column.k === k && u.setSeries(c + 1, { show: shown }));
   });
   const plot = element("div", "plot");
@@ -52,7 +60,7 @@ drawers.chart = (box, part) => {
       legend: { show: false },
       focus: { alpha: 1 },
       scales: {
-        x: { time: false, range: () => [...view.now] },
+        x: { time: false, range: (self, low, high) => (self.status ? [low, high] : [...view.now]) },
         ...Object.fromEntries(axes.map((axis, n) => [`y${n}`, { range: yRange(axis, scales[n], n ? [] : part.rules) }])),
       },
       axes: [xAxis(part.x, view.scale), ...axes.map((axis, n) => yAxis(axis, scales[n], n, axes.length > 1 ? only(n) : undefined))],
@@ -107,7 +115,7 @@ drawers.chart = (box, part) => {
     const { draw } = part.series[columns[c].k];
     const pointer = u.cursor.left;
     const x = u.posToVal(pointer, "x");
-    let after = bisect(rows, (each) => xs[each] > x);
+    const after = bisect(rows, (each) => xs[each] > x);
     const distance = (each) => Math.abs(u.valToPos(xs[each], "x") - pointer);
     if (draw === "points") {
       const own = u.cursor.event && u.over.contains(u.cursor.event.target);
@@ -151,8 +159,8 @@ drawers.chart = (box, part) => {
     });
     const c = from.findIndex((column) => column[row] >= 0);
     const x = c < 0 ? view.scale.from(xs[row]) : part.series[columns[c].k].x[from[c][row]];
-    const pointer = u.posToVal(u.cursor.left, "x");
-    const under = part.stripes.filter((s) => view.scale.to(s.start) <= pointer && pointer <= view.scale.to(s.end));
+    const [first, last] = [-2, 2].map((beside) => u.posToVal(u.cursor.left + beside, "x"));
+    const under = part.stripes.filter((s) => view.scale.to(s.start) <= last && first <= view.scale.to(s.end));
     legend.tell(`${part.x.label} ${xText(part.x, view.scale, x)}`, texts, [...new Set(under.map((s) => s.label))]);
     tip.hidden = notes.length === 0;
     if (tip.hidden) return undefined;

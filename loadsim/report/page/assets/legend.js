@@ -7,9 +7,10 @@ function element(name, className = "", text = "") {
   return made;
 }
 
-/** `toggle(k, shown)` is called when a reader asks for a series or not. Gives the element and `tell(at, values, under)`:
+/** `widest`: of each series the longest text that its value may be; room is kept for it, so that nothing moves.
+ * `toggle(k, shown)` is called when a reader asks for a series or not. Gives the element, where x is told, and `tell(at, values, under)`:
  * x where the pointer is, a text for each series, and the names of stripes there; nothing where it is nowhere. */
-function legendOf(part, looks, toggle) {
+function legendOf(part, looks, widest, toggle) {
   const root = element("div", "legend");
   const at = element("span", "at");
   const values = part.series.map((series, k) => {
@@ -18,6 +19,7 @@ function legendOf(part, looks, toggle) {
     button.setAttribute("aria-pressed", "true");
     button.title = "Show or hide";
     const value = element("span", "value");
+    value.style.minWidth = `${widest[k].length}ch`;
     button.append(swatch(looks[k], series.draw), element("span", "name", series.label), value);
     button.addEventListener("click", () => {
       const shown = button.getAttribute("aria-pressed") !== "true";

@@ -88,8 +88,8 @@ function drawRules(u, rules, scales) {
       const wide = ctx.measureText(text).width;
       const tall = 14 * px;
       let [x, y] = along === "x"
-        ? [pos + wide + 8 * px > box.left + box.width ? pos - wide - 5 * px : pos + 5 * px, box.top + 18 * px]
-        : [box.left + box.width - wide - 6 * px, pos - tall - px < box.top ? pos + 2 * px : pos - tall - px];
+        ? [pos + wide + 8 * px > box.left + box.width ? pos - wide - 7 * px : pos + 7 * px, box.top + 18 * px]
+        : [box.left + 6 * px, pos - tall - px < box.top ? pos + 2 * px : pos - tall - px];
       const hits = (other) => x < other.x + other.wide && other.x < x + wide && Math.abs(y - other.y) < tall;
       for (let tries = 0; tries < 8 && lines.some(hits); tries++) y += tall;
       lines.push({ text, colour, x, y, wide });

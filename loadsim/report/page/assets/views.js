@@ -27,12 +27,13 @@ function extent(together, scale) {
     for (const { x } of series) for (const value of x) hold(value);
     if (!series.some(({ x }) => x.length)) for (const { start, end } of stripes ?? []) [start, end].forEach(hold);
   }
-  const measured = [low, high];
-  for (const { x } of together) [x.low, x.high].forEach(hold);
+  const bounds = together.flatMap(({ x }) => [x.low, x.high]).filter((value) => value !== null);
+  bounds.forEach(hold);
   if (low > high) return [0, 1];
-  if (low === high) return scale === linear && low > 0 ? [0, 2 * low] : [low - 1, high + 1];
+  if (low === high) return scale !== logarithmic && low > 0 ? [0, 2 * low] : [low - 1, high + 1];
   const pad = scale === clocked ? 0 : (high - low) * 0.025;
-  return [low < measured[0] || scale.to(0) === low ? low : low - pad, high > measured[1] ? high : high + pad];
+  const exact = [0, ...bounds].map(scale.to);
+  return [exact.includes(low) ? low : low - pad, exact.includes(high) ? high : high + pad];
 }
 
 /** Looks at [low, high], held within the whole; the charts follow with the next picture of the screen. */
