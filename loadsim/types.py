@@ -37,6 +37,10 @@ class Unwritable(RunStopped):
     """The system takes no more of a run's files: no load point could leave anything."""
 
 
+class FolderGone(Unwritable):
+    """A run's folder, or a file in it, was deleted or replaced while the run went on."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How loadsim starts a server of its own. The names are llama-server's flags in words.
 
