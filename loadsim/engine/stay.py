@@ -116,9 +116,7 @@ class Stay:
 
         def emit(row: RequestRow, reply: Reply) -> None:
             means.recorder.row(row, "".join(reply.text))
-            means.progress.done += 1
-            means.progress.tokens += len(reply.token_s)
-            means.progress.errors += row.outcome in ("error", "timeout")
+            means.progress.ended(row, reply)
 
         return Bench(
             run=means.recorder.salt,
@@ -152,6 +150,7 @@ async def measuring(
     lag.start()
     try:
         async with _kept(recorder), logs(scenario.telemetry, scenario.server, recorder) as kept:
+            progress.cards = kept.latest.values
             yield Means(
                 recordings=recordings,
                 recorder=recorder,

@@ -21,8 +21,11 @@ async def keep_short(log: Path) -> None:
 
 
 def shorten(log: Path) -> None:
-    """Leave out the middle of a log that has more than the most, whole lines, and say there how many bytes. Who appends to it goes on behind; the
-    file is not renamed, for they would go on writing into the old one. Raises OSError."""
+    """Leave out the middle of a log that has more than the most, whole lines, and say there how many bytes.
+
+    Who appends to it goes on behind; the file is not renamed, for they would go on writing into the old one. Raises
+    OSError.
+    """
     if log.stat().st_size <= MOST:
         return
     with log.open("r+b") as file:

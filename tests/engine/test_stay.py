@@ -65,12 +65,13 @@ def test_nothing_is_written_into_a_folder_that_took_its_place(tmp_path: Path) ->
     moved(folder)
     folder.mkdir()
     (folder / "run.json").write_text("mine")
-    for write in (
+    writes: list[Callable[[], None]] = [
         lambda: recorder.event("phase"),
         lambda: recorder.describe(a=1),
         recorder.check,
         lambda: recorder.close("complete"),
-    ):
+    ]
+    for write in writes:
         with pytest.raises(FolderGone):
             write()
     assert [file.name for file in folder.iterdir()] == ["run.json"]

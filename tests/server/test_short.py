@@ -55,9 +55,10 @@ def test_who_writes_goes_on_behind(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     code = "import sys, time\nfor n in range(3000):\n sys.stderr.write(f'line {n:10}\\n'); n % 100 or time.sleep(0.01)"
 
+    with log.open("ab") as file:
+        popen = subprocess.Popen([sys.executable, "-c", code], stderr=file)
+
     async def main() -> None:
-        with log.open("ab") as file:
-            popen = subprocess.Popen([sys.executable, "-c", code], stderr=file)
         looking = asyncio.create_task(keep_short(log))
         async with asyncio.timeout(60):
             while popen.poll() is None or log.stat().st_size > short.MOST:
