@@ -108,7 +108,7 @@ def test_they_come_back_from_what_a_run_keeps() -> None:
         ),
         (
             {"timeout": {"outage": "10 s", "first_token": "5 s"}},
-            "timeout.outage: expected timeout.silence, which is 30 s, or more, since a reply may be waited for as long;",
+            "timeout.outage: expected timeout.silence, which is 30 s, or more, since a reply may be waited for",
         ),
         (
             {"timeout": {"outage": "1 min"}},
