@@ -209,7 +209,7 @@ class HttpServer:
         """`ok`, or in a few words what is the matter; never raises."""
         try:
             async with asyncio.timeout(HEALTH_S):
-                status, body = await self._ask("GET", "/health")
+                status, body = await self._ask("GET", "/health", within=2 * HEALTH_S)  # ours is the one that ends it
         except TimeoutError:
             return f"health did not answer in {HEALTH_S:g} s"
         except RunStopped as error:
