@@ -37,6 +37,10 @@ class Unwritable(RunStopped):
     """The system takes no more of a run's files: no load point could leave anything."""
 
 
+class FolderGone(Unwritable):
+    """A run's folder, or a file in it, was deleted or replaced while the run went on."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How loadsim starts a server of its own. The names are llama-server's flags in words.
 
@@ -173,7 +177,8 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
     it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply
     that the recording has no result for. `probe`: what a probe's row asked, such as `{"replaced": 516}`. `resumed`: how
-    often the run had been resumed when the row was recorded. `phase`: the scenario's phase in which it was due. One
+    often the run had been resumed when the row was recorded. `phase`: the scenario's phase in which it was due.
+    `draining`: it was sent while the load waited for its last turns to end, for a pause: fewer callers talked. One
     caller alone within a load has the `side` `during`, and as `call` the pause's number, from 1.
     """
 
@@ -187,6 +192,7 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     attempt: int = 0
     side: Side | None = None
     phase: str | None = None
+    draining: bool = False
     number: int | None = None
     slot: int | None = None
     served: int | None = None

@@ -31,7 +31,7 @@ from ..scenario.load import load, restore
 from ..scenario.model import Scenario
 from ..scenario.schema import schema as json_schema
 from ..shipped import find
-from ..types import BadInput, RunInterrupted, RunStopped
+from ..types import BadInput, FolderGone, RunInterrupted, RunStopped
 from . import again
 from .key import api_key
 from .pages import leave
@@ -89,10 +89,14 @@ def scenario(
 
     try:
         run_to_disk(begin, partial(measure, wanted, recordings, key), console)
-    finally:
+    except FolderGone:
+        raise  # what may stand there now is not ours to show, nor to take away
+    except BaseException:
         # However it ended, what was measured is shown; what never began leaves nothing.
-        answered = began(folder, made) and show(folder, console, keep=True)
-    if not answered:
+        if began(folder, made):
+            show(folder, console, keep=True)
+        raise
+    if not (began(folder, made) and show(folder, console, keep=True)):
         raise SystemExit(1)
 
 
@@ -111,7 +115,7 @@ def go_on(folder: Path, console: Console) -> None:
             partial(measure, wanted, recordings, key),
             console,
         )
-    except BadInput:
+    except (BadInput, FolderGone):
         raise
     except BaseException:
         show(folder, console, keep=True)

@@ -82,6 +82,7 @@ class Baseline:
             )
             rows.append(row)
             self._bench.go_on()
+        self._bench.progress.alone = (asyncio.get_running_loop().time(), rows)
         return rows
 
     async def _hold(self, caller: Caller, recording: Recording, turn: int) -> None:

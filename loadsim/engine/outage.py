@@ -15,6 +15,7 @@ from .serving import Served
 LOOK_S = 0.1
 ASK_S = 1.0  # between two questions to a server that gives no token
 TOGETHER_S = 0.5  # connections that break with a server do so within this time of each other
+HEALTH_S = 2.0  # a server that takes longer to say that it is well is not; asked so long before silence is too long
 HEALTHY = "ok"
 
 
@@ -49,6 +50,8 @@ class Watch:
         self._since: float | None = None  # of the outage under way
         self._said = HEALTHY
         self._asked = -ASK_S
+        self._asking: asyncio.Task[str] | None = None
+        self._answer: str | None = None  # the last one to a question asked since somebody was last given a token
         self._reached = asyncio.Event()  # clear while we know that nobody answers
         self._reached.set()
 
@@ -76,13 +79,17 @@ class Watch:
 
     async def look(self) -> None:
         """Watch until cancelled. Raises RunStopped where the server died for good, or gave no token for too long."""
-        while True:
-            self._listen()
-            if self._served is not None and (end := self._served.died()) is not None:
-                await self._died(end)
-            elif (quiet := self._quiet()) is not None:
-                await self._silent(quiet)
-            await asyncio.sleep(LOOK_S)
+        try:
+            while True:
+                self._listen()
+                if self._served is not None and (end := self._served.died()) is not None:
+                    await self._died(end)
+                elif (quiet := self._quiet()) is not None:
+                    self._silent(quiet)
+                await asyncio.sleep(LOOK_S)
+        finally:
+            if self._asking is not None:
+                self._asking.cancel()
 
     # -- tokens
 
@@ -99,7 +106,7 @@ class Watch:
         if self._since is not None and t > self._since:
             place = bisect_right(reply.token_s, self._since)
             self._over(reply.token_s[place] if place < len(reply.token_s) else t)
-        self._flowed = t
+        self._flowed, self._answer = t, None
         # Not at once: when a server goes, what its other connections still hold is read after the first has broken.
         self._failed = [end for end in self._failed if end > t - TOGETHER_S]
 
@@ -111,22 +118,49 @@ class Watch:
 
     # -- outages
 
-    async def _silent(self, quiet: float) -> None:
-        """Nobody has been given a token since `quiet`: ask how the server is, where that may tell."""
-        waited = self._now() - quiet
-        long = waited >= self._scenario.timeout.silence
-        if (self._since is None and not long and not self._failed) or self._now() - self._asked < ASK_S:
-            return
-        said = await self._server.health()
-        self._asked = self._now()
-        self._listen()  # where we came too late ourselves, the tokens lay in the sockets until now
-        if self._flowed > quiet:
-            return  # meanwhile it has spoken
-        if self._since is None and (long or said != HEALTHY):
-            self._begin(quiet, said)
+    def _silent(self, quiet: float) -> None:
+        """Nobody has been given a token since `quiet`: ask how the server is, and tell, where it is time. The answer is
+        not waited for: one that hangs does not hold up what is told."""
+        waited, silence = self._now() - quiet, self._scenario.timeout.silence
+        early = max(silence - HEALTH_S, silence / 2)  # so that the answer is there once it is wanted
+        if self._since is not None or self._failed or waited >= early:
+            self._ask()
+        said = self._heard()
+        if self._since is None and (waited >= silence or said not in (HEALTHY, None)):
+            self._listen()  # where we came too late ourselves, the tokens lay in the sockets until now
+            if self._flowed > quiet:
+                return  # meanwhile it has spoken
+            self._begin(quiet, said or "health has not been asked yet")
         if self._since is not None:
-            self._hears(said)
+            if said is not None:
+                self._hears(said)
             self._limit()
+
+    def _ask(self) -> None:
+        """Ask how the server is, if it is time to."""
+        if self._asking is None and self._now() - self._asked >= ASK_S:
+            self._asked = self._now()
+            self._asking = asyncio.create_task(self._question())
+
+    async def _question(self) -> str:
+        try:
+            async with asyncio.timeout(HEALTH_S):
+                return await self._server.health()
+        except TimeoutError:
+            return f"health did not answer in {HEALTH_S:g} s"
+
+    def _heard(self) -> str | None:
+        """What the server last said of its health since somebody was given a token, or that it has not said anything
+        for as long as it was asked; None: it was not."""
+        if self._asking is None:
+            return self._answer
+        if self._asking.done():
+            self._answer, self._asking = self._asking.result(), None
+        elif self._answer is None and self._asked <= self._flowed:
+            return None  # a question of before
+        elif (so_far := self._now() - self._asked) >= min(HEALTH_S, self._scenario.timeout.silence / 2):
+            return f"health did not answer in {so_far:.2g} s"
+        return self._answer
 
     def _begin(self, since: float, said: str) -> None:
         self._since, self._said = since, said

@@ -21,7 +21,7 @@ from .baseline import Baseline
 from .bench import LEAD_PER_CALLER_S, LEAD_S, Bench
 from .outage import Watch
 from .preflight import Plan
-from .soak import Soak, Who
+from .soak import Soak, Who, check_every
 
 TURN_S = 12.4  # between one caller's turns on the telephone, on average
 AGAIN_S = 2.0  # a caller whose call failed waits so long before the next one, twice as long after each that fails too,
@@ -135,7 +135,10 @@ class Point:
         if not self._scenario.baseline.replies:
             return
         self._phase(f"one caller, {side}")
+        began = self._loop.time()
         rows = await baseline.measure(self._line(asyncio.create_task), side)
+        if side == "before":
+            check_every(self._scenario, self._loop.time() - began)
         failed = [row.error for row in rows if row.outcome in FAILED]
         self._some_answered(Tally(len(rows), len(failed), next(iter(failed), None)))
 

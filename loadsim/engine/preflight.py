@@ -1,5 +1,6 @@
 """What must hold before a load begins, and the counts that only this server's tokenizer can give."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..recording.model import Recording
 from ..scenario.model import Group, Scenario
 from ..scenario.sweep import points
 from ..scenario.turns import parse_turns
+from ..scenario.units import format_duration
 from ..server.api import Server
 from ..types import BadInput, Kind, ServerInfo
 from .places import Places, places
@@ -93,6 +95,28 @@ def check_server(info: ServerInfo, scenario: Scenario) -> None:
         )
 
 
+def _check_every(scenario: Scenario, scripts: list[Script]) -> None:
+    """Raises BadInput where callers' words alone take longer than half of the time between two pauses, in which a turn
+    that is under way has to end."""
+    every, pace = scenario.baseline.every, scenario.pace
+    if every is None or pace.by != "speech" or pace.times != "recorded":
+        return
+    said = [
+        (script.recording.turns[number - 1].caller, number)
+        for script in scripts
+        for number in script.turns
+        if number <= len(script.recording.turns)
+    ]
+    words, number = max(((each.end - each.start, number) for each, number in said), default=(0.0, 0))
+    turn = words + pace.endpointing
+    if every / 2 < turn:
+        least = format_duration(math.ceil(turn * 2))
+        raise BadInput(
+            f"baseline.every: turn {number} takes its caller {turn:.1f} s, and a turn under way has half of "
+            f"{format_duration(every)} to end before a pause; expected {least} or more"
+        )
+
+
 async def prompt_tokens(server: Server, messages: list[Message], tools: tuple[dict[str, Any], ...]) -> list[int] | None:
     """A chat request's prompt, rendered and tokenized by this server; None where it does not tell."""
     text = await server.render(messages, tools)
@@ -142,6 +166,7 @@ async def preflight(server: Server, info: ServerInfo, point: str, scenario: Scen
                 extra = (scenario.reply.exactly or 0) * len(said_before) - sum(counted.get(r, 0) for r in said_before)
                 prompt += max(extra, 0)
             _check_fits(info, f"callers.{name}", prompt, longest)
+    _check_every(scenario, [script for found in scripts.values() for script in found])
     if scenario.baseline.replies:
         prompt = _size(await prompt_tokens(server, baseline.messages, first.recording.tools))
         _check_fits(info, "baseline", prompt, plan.max_tokens(baseline.reply))

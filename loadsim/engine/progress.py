@@ -1,10 +1,14 @@
 """Where a run stands, for whoever watches it."""
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from ..server.api import Reply
+from ..types import CardSample, RequestRow
+
+RECENT_S = 60.0  # whoever watches is told of so long
 
 
 class Progress(msgspec.Struct, kw_only=True):
@@ -12,7 +16,11 @@ class Progress(msgspec.Struct, kw_only=True):
 
     `load_ends`: loop time at which the load under way is over, where its pace tells; `loads_left_s`: seconds of the
     loads after it. None where callers go as fast as the server. `ends`: loop time at which all will be over, where who
-    drives the points has reckoned it.
+    drives the points has reckoned it. `part`: the scenario's phase under way.
+
+    `watched`: somebody wants to know what the last minute's requests met: `recent` has them, with the loop time of
+    their ends, and `alone` the loop time and the rows of the last time that one caller was measured. `cards`: the last
+    sample of each card that is logged.
     """
 
     phase: str = "asking the server"
@@ -28,6 +36,25 @@ class Progress(msgspec.Struct, kw_only=True):
     loads_left_s: float | None = None
     ends: float | None = None
     live: Iterable[Reply] = ()
+    part: str = ""
+    watched: bool = False
+    recent: deque[tuple[float, RequestRow]] = msgspec.field(default_factory=deque)
+    alone: tuple[float, list[RequestRow]] | None = None
+    cards: Callable[[], Iterable[CardSample]] = tuple
+
+    def ended(self, row: RequestRow, reply: Reply) -> None:
+        """A request ended."""
+        self.done += 1
+        self.tokens += len(reply.token_s)
+        self.errors += row.outcome in ("error", "timeout")
+        if self.watched and row.row == "load" and reply.ended.t is not None:
+            self.recent.append((reply.ended.t, row))
+            self.forget(reply.ended.t)
+
+    def forget(self, now: float) -> None:
+        """Keep no request that ended longer ago than is told of."""
+        while self.recent and self.recent[0][0] < now - RECENT_S:
+            self.recent.popleft()
 
     def callers(self) -> tuple[int, int]:
         """How many wait for their first token, and how many replies are being spoken."""

@@ -16,6 +16,7 @@ from ..scenario.model import Scenario, Server
 from ..server import embedded, launch
 from ..server.http import HttpServer, Waits
 from ..server.process import Process, StartError, how
+from ..server.short import keep_short
 from ..types import BadInput, ChatRequest, RunStopped, ServerInfo, ServerSettings
 from .progress import Progress
 
@@ -87,7 +88,7 @@ class Served(msgspec.Struct, kw_only=True):
             self.process = await start_embedded(settings(scenario), self.log, self.key)
             self.server.url = str(self.process.ready["url"])
         else:
-            size = self.log.stat().st_size
+            size = _size(self.log)
             self.process = await _launched(self.command, self.log)
             await _up(self.server, self.process, self.log, size)
         await self.server.ready()
@@ -126,7 +127,7 @@ def settings(scenario: Scenario) -> ServerSettings:
 async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str | None) -> AsyncIterator[Served]:
     """The scenario's server once it answers; one that we started is gone afterwards, whatever happened.
 
-    Its log is appended to in `folder`. Raises BadInput and RunStopped where it does not come to that.
+    Its log is appended to in `folder`, and kept short. Raises BadInput and RunStopped where it does not come to that.
     """
     loop = asyncio.get_running_loop()
     async with contextlib.AsyncExitStack() as stack:
@@ -134,6 +135,8 @@ async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str
         command, began, boot, size, log = None, None, None, 0, folder / LOG
         url = scenario.server.url
         if started(scenario.server):
+            short = asyncio.create_task(keep_short(log))
+            stack.callback(short.cancel)
             progress.phase = "starting the server"
             began = loop.time()
             if scenario.server.launch is None:
@@ -145,7 +148,7 @@ async def serving(scenario: Scenario, folder: Path, progress: Progress, key: str
             else:
                 url, command = _command(scenario.server)
                 await _vacant(url, key)
-                size = log.stat().st_size if log.exists() else 0
+                size = _size(log)
                 process = await _launched(command, log)
                 began = loop.time()
             stack.push_async_callback(_stop, process)
@@ -235,6 +238,10 @@ async def _up(server: HttpServer, process: Process, log: Path, size: int) -> Non
         ready.cancel()
         ended.cancel()
         await asyncio.gather(ready, ended, return_exceptions=True)
+
+
+def _size(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
 
 
 def _last(log: Path, size: int) -> str:

@@ -1,6 +1,7 @@
 """What goes on beside callers who talk for hours: windows end, phases begin, and one caller is measured alone."""
 
 import asyncio
+import math
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ from ..caller.floor import Floor
 from ..caller.history import warm_prompt
 from ..caller.line import Line
 from ..caller.talk import Call
-from ..types import RequestRow, RunStopped
+from ..scenario.model import Scenario
+from ..scenario.units import format_duration
+from ..types import BadInput, RequestRow, RunStopped
 from .abort import Limits
 from .baseline import Baseline
 from .bench import Bench
@@ -19,8 +22,24 @@ from .preflight import Plan
 
 DRAIN_S = 60.0  # turns under way get so long to end, and half of the time between pauses at the most
 
+BROKEN_OFF = "broken off"
+
 Who = tuple[str, int]
 """A caller: group and number."""
+
+
+def check_every(scenario: Scenario, took: float) -> None:
+    """Raises BadInput where one caller alone, who `took` so many seconds to be measured, would be measured for longer
+    than the load lasts between two pauses."""
+    every = scenario.baseline.every
+    if every is not None and every / scenario.pace.time_scale < took:
+        measured = f"one caller takes {took:.1f} s to be measured, {scenario.baseline.replies} replies"
+        scaled = "" if scenario.pace.time_scale == 1 else f" over pace.time_scale, {scenario.pace.time_scale:g},"
+        least = format_duration(math.ceil(took * 2 * scenario.pace.time_scale))
+        raise BadInput(
+            f"baseline.every: {measured}, and {format_duration(every)}{scaled} is less: pauses would be longer than "
+            f"the load between them; expected {least} or more, or fewer baseline.replies"
+        )
 
 
 class Soak:
@@ -44,14 +63,19 @@ class Soak:
         self._calls = calls
         self._line = line
         self._labels = labels
+        self._shut: list[tuple[float, float | None]] = []  # when the floor was closed, and opened again
         self._scale = plan.scenario.pace.time_scale
         self._loop = asyncio.get_running_loop()
         self._limits = Limits(plan.scenario, floor.at(0.0), bench.cards, lambda: self._loop.time() - bench.origin)
 
     def ended(self, row: RequestRow) -> None:
-        """A request of the load ended: it gets its phase."""
+        """A request of the load ended: it gets its phase, and whether fewer callers talked."""
         if row.due_s is not None:
             row.phase = self._phase(row.due_s)
+        sent = row.due_s if row.sent_s is None else row.sent_s
+        row.draining = sent is not None and any(
+            shut <= sent and (opened is None or sent < opened) for shut, opened in self._shut
+        )
         self._limits.ended(row)
 
     def beside(self) -> Iterator[Coroutine[Any, Any, None]]:
@@ -84,6 +108,7 @@ class Soak:
     async def _phases(self) -> None:
         for phase, at in zip(self._scenario.phases, begins(self._scenario.phases, self._scale), strict=True):
             await self._floor.reach(at)
+            self._bench.progress.part = phase.name
             self._bench.note("load phase", **self._labels, at_s=self._now(), name=phase.name, callers=list(phase.ends))
 
     def _phase(self, due_s: float) -> str | None:
@@ -99,21 +124,34 @@ class Soak:
         while self._floor.until is None or self._floor.at(at) < self._floor.until:
             await self._floor.reach(at)
             number, at = number + 1, at + every
-            shut = self._now()
-            self._floor.close()
-            quiet, why = None, None
-            try:
-                async with asyncio.timeout(min(DRAIN_S, every / 2)):
-                    await self._floor.quiet()
-                quiet = self._now()
-                why = await self._measure(number)
-            except TimeoutError:
-                why = f"a turn under way took longer than {min(DRAIN_S, every / 2):g} s"
-            finally:
-                self._floor.open()
+            await self._pause(number, min(DRAIN_S, every / 2))
+
+    async def _pause(self, number: int, patience: float) -> None:
+        """One pause, which leaves an event however it ends; turns under way get `patience` seconds."""
+        shut, quiet = self._now(), None
+        why: str | None = BROKEN_OFF
+        progress = self._bench.progress
+        before, progress.phase = progress.phase, f"pause {number} for one caller alone, turns under way end"
+        self._shut.append((shut, None))
+        self._floor.close()
+        try:
+            async with asyncio.timeout(patience):
+                await self._floor.quiet()
+            quiet = self._now()
+            progress.phase = f"pause {number}, one caller alone"
+            why = await self._measure(number)
+        except TimeoutError:
+            why = f"a turn under way took longer than {patience:g} s"
+        finally:
+            self._floor.open()
             opened = self._now()
+            self._shut[-1] = (shut, opened)
             if self._bench.progress.load_ends is not None:
                 self._bench.progress.load_ends += opened - shut
+            if why == BROKEN_OFF and self._bench.ending.asked.is_set():
+                why = f"{BROKEN_OFF} by hand"
+            elif progress.phase.startswith(f"pause {number}"):
+                progress.phase = before
             times = {"shut_s": shut, "quiet_s": quiet, "open_s": opened}
             self._bench.note("pause", **self._labels, number=number, **times, why=why)
 

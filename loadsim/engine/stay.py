@@ -3,6 +3,7 @@
 Who decides which points these are drives it: a sweep knows all of them before, a search only the next one.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..scenario.sweep import Points
 from ..server.api import Reply
 from ..telemetry.lag import Lag
 from ..telemetry.logs import Logs, logs
-from ..types import BadInput, RequestRow, RunStopped
+from ..types import BadInput, FolderGone, RequestRow, RunStopped, Unwritable
 from .bench import Bench
 from .ending import Ending
 from .point import Point
@@ -27,6 +28,8 @@ from .preflight import Plan, Recordings, Script, check_server, named, preflight,
 from .probe import ProbePlan, Probing, prepare
 from .progress import Progress
 from .serving import Served, serving
+
+LOOK_S = 1.0  # between two looks whether the run's folder is still there
 
 Serve = Callable[[Scenario, Path, Progress, str | None], contextlib.AbstractAsyncContextManager[Served]]
 
@@ -113,9 +116,7 @@ class Stay:
 
         def emit(row: RequestRow, reply: Reply) -> None:
             means.recorder.row(row, "".join(reply.text))
-            means.progress.done += 1
-            means.progress.tokens += len(reply.token_s)
-            means.progress.errors += row.outcome in ("error", "timeout")
+            means.progress.ended(row, reply)
 
         return Bench(
             run=means.recorder.salt,
@@ -143,11 +144,13 @@ async def measuring(
     ending: Ending | None = None,
     serve: Serve = serving,
 ) -> AsyncIterator[Means]:
-    """What the run's load points are measured with, its logs beside them, while the block runs."""
+    """What the run's load points are measured with, its logs beside them, while the block runs. Raises FolderGone in
+    the block's place where what it records is deleted meanwhile."""
     lag = Lag()
     lag.start()
     try:
-        async with logs(scenario.telemetry, scenario.server, recorder) as kept:
+        async with _kept(recorder), logs(scenario.telemetry, scenario.server, recorder) as kept:
+            progress.cards = kept.latest.values
             yield Means(
                 recordings=recordings,
                 recorder=recorder,
@@ -161,6 +164,34 @@ async def measuring(
             )
     finally:
         lag.stop()
+
+
+@contextlib.asynccontextmanager
+async def _kept(recorder: Recorder) -> AsyncIterator[None]:
+    """End the block, with FolderGone, soon after the run's folder has been deleted or replaced: hours may pass until a
+    row is to be written."""
+    gone: list[FolderGone] = []
+
+    async def look(limit: asyncio.Timeout) -> None:
+        while not gone:
+            await asyncio.sleep(LOOK_S)
+            try:
+                recorder.check()
+            except FolderGone as error:
+                gone.append(error)
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    try:
+        async with asyncio.timeout(None) as limit:
+            looking = asyncio.create_task(look(limit))
+            try:
+                yield
+            finally:
+                looking.cancel()
+    except (TimeoutError, Unwritable):  # in the block somebody may have found out what they lack
+        if gone:
+            raise gone[0] from None
+        raise
 
 
 @contextlib.asynccontextmanager

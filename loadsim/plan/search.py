@@ -15,7 +15,7 @@ from ..engine.serving import serving, settings
 from ..engine.stay import Means, Serve, Stay, expect, measuring, staying
 from ..scenario.load import dump
 from ..scenario.model import Scenario
-from ..types import BadInput, RunInterrupted, RunStopped, ServerSettings
+from ..types import BadInput, FolderGone, RunInterrupted, RunStopped, ServerSettings
 from .ahead import Ahead, Reckoning
 from .found import Found, Limit, Measured, Paced, write
 from .kept import Kept
@@ -131,6 +131,7 @@ class Search:
             by_hand = isinstance(error, asyncio.CancelledError | RunInterrupted)
             self._stopped = ("interrupted", "stopped by hand") if by_hand else ("broken", str(error))
             if self._recorder.rows:
+                self._recorder.check()
                 write(self._found(), self._recorder.path)
             raise
         found = self._found()
@@ -225,6 +226,8 @@ class Search:
             stay = await self._on(scenario)
             self._worked = max(self._worked, slots or 0)
             (point,) = await stay.prepare([(label, scenario)], {label: sets})
+        except FolderGone:
+            raise
         except (BadInput, RunStopped) as error:
             if not self._points:
                 raise
@@ -251,6 +254,8 @@ class Search:
         except (asyncio.CancelledError, RunInterrupted):
             if held.found.repeats:
                 self._keep(msgspec.structs.replace(held.found, verdict="unclear", why="stopped by hand"))
+            raise
+        except FolderGone:
             raise
         except RunStopped as stopped:
             why, _ = await held.stay.why(stopped)

@@ -9,6 +9,7 @@ from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
 from .point import Point
 from .remarks import other_length
+from .topics import ALL
 from .words import TINY, lasting, ms, number, percent, several, whole
 
 NOTHING = "The run has no row that was measured."
@@ -94,7 +95,9 @@ def _away(point: Point) -> str:
     if not seconds:
         return " From some time on nobody was given a token, to the load's end; see above."
     more = "" if ended else ", and then to its end"
-    return f" For {number(seconds)} s of the load nobody was given a token{more}; see above."
+    asked = sum(found.asked for found in point.outages)
+    some = f", though somebody had asked in {number(asked)} of them" if ended and asked < ALL * seconds else ""
+    return f" For {number(seconds)} s of the load nobody was given a token{more}{some}; see above."
 
 
 def refusal(point: Point) -> str | None:

@@ -17,6 +17,10 @@ from .logs import size
 from .setting import seconds, setting
 from .words import lasting, listed, number, percent
 
+SHARE = (
+    "share over time: each window of {} with the usual load, against the one caller measured next to it, so that heat "
+    "cancels out; the share above is of all replies against all of one caller's, so the two may differ"
+)
 UNCHANGED = 0.005  # of a clock
 MIB = 1 << 20
 
@@ -42,6 +46,8 @@ def shown(run: Run) -> Iterator[RenderableType]:
     found = {name: of for name, of in decays(run).items() if of.long_enough}
     for name, of in found.items():
         yield table(of, "over time" if len(found) == 1 else name)
+        if of.share is not None:
+            yield Text(SHARE.format(lasting(of.seconds)))
         yield Text(sentence(of))
 
 

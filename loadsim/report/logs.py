@@ -49,8 +49,8 @@ def _doubts(run: Run, found: Setting, seen: list[CardSummary], start: float, end
             yield from _befell(event, bool(seen))
 
 
-def card_line(card: CardSummary) -> str:
-    """A card over a stretch: temperatures, clocks, power, and what throttled it."""
+def card_line(card: CardSummary, now: bool = False) -> str:
+    """A card over a stretch: temperatures, clocks, power, and what throttled it; `now`: of one sample."""
     heat = "unknown temperature" if card.core is None else f"{_degrees(card.core)} C"
     if card.memory is not None:
         heat += f" (memory {_degrees(card.memory)})"
@@ -62,7 +62,13 @@ def card_line(card: CardSummary) -> str:
         parts.append(f"memory {card.memory_clock:,.0f} MHz")
     if card.power is not None:
         parts.append(f"{card.power:,.0f} W" + ("" if card.limit is None else f" of {card.limit:,.0f}"))
-    return ", ".join([*parts, _throttled(card.reasons)])
+    return ", ".join([*parts, _throttled_now(card.reasons) if now else _throttled(card.reasons)])
+
+
+def _throttled_now(reasons: dict[str, float] | None) -> str:
+    if reasons is None:
+        return "throttle reasons unknown"
+    return f"throttled by: {', '.join(reasons)}" if reasons else "not throttled"
 
 
 def _throttled(reasons: dict[str, float] | None) -> str:

@@ -96,7 +96,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
         logs=tuple(log_lines(run, found, name)),
         server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
-        outages=outages(run.events, name),
+        outages=outages(run.events, load, name),
         epoch_s=(run.facts.get("started") or {}).get("epoch_s"),
     )
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from ..stats.spread import Range
 from ..stats.summary import Who
 from .point import Point
-from .words import counts, ms, number, percent, several, span
+from .words import counts, ms, number, percent, several, short, span
 
 LENGTH = 1.25  # prompts whose lengths differ by more are no like for like
+ERROR = 68  # characters that are shown of one
 MOST_ERRORS = 8  # that are told, the most frequent first
 
 WHY = {
@@ -90,6 +91,9 @@ def _replies(who: Who) -> Iterator[str]:
 def doubts(who: Who) -> Iterator[str]:
     """What is wrong with replies that were answered."""
     yield from (f"{n} x {kind.replace('_', ' ')} and not counted: {WHY[kind]}" for kind, n in who.unplanned.items())
+    if who.draining:
+        few = "while turns ended for a pause, with fewer callers than the point has, and not counted"
+        yield f"{several(who.draining, 'request')} sent {few}"
     if who.clocks_differ:
         yield f"{who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"
 
@@ -97,7 +101,8 @@ def doubts(who: Who) -> Iterator[str]:
 def _errors(errors: dict[str, int]) -> Iterator[str]:
     """The most frequent ones: of an outage in hours of load, each reply may tell its own number of tokens."""
     most = sorted(errors.items(), key=lambda found: -found[1])
-    yield from (f"  {n} x {error}" for error, n in most[:MOST_ERRORS])
+    # A line each; the whole text is in requests.jsonl.
+    yield from (f"  {n} x {short(error, ERROR)}" for error, n in most[:MOST_ERRORS])
     if rest := sum(n for _, n in most[MOST_ERRORS:]):
         yield f"  {rest} x {len(most) - MOST_ERRORS} other errors, see requests.jsonl"
 

@@ -9,10 +9,11 @@ from rich.text import Text
 
 from ..stats.windows import Alone, Course, Figures, Recovery, fold
 from .grid import grid
-from .words import counts, ms, number, several
+from .words import lasting, ms, number, several, short
 
 LINES = 20
 MOST_ERRORS = 5  # windows whose errors are named
+MOST_KINDS = 2  # of them in a window
 COLUMNS = ("callers", "replies", "TTFT, ms\np50", "p95", "gap, ms\np50", "p95", "stall\nms", "tok/s", "errors")
 
 
@@ -32,6 +33,13 @@ def over_time(course: Course) -> Iterator[RenderableType]:
         yield Text(_pauses(course))
 
 
+def last_minute(of: Figures, seconds: float) -> Table:
+    """What was met in the last so many seconds, in the columns of the windows."""
+    table = grid(f"last {lasting(seconds)}", *COLUMNS)
+    table.add_row("", *_cells(of))
+    return table
+
+
 def clock(seconds: float) -> str:
     """Seconds into the load as hours, minutes and seconds."""
     whole = round(seconds)
@@ -41,12 +49,15 @@ def clock(seconds: float) -> str:
 def _windows(course: Course) -> Table:
     table = grid(f"by {course.window:g} s", *COLUMNS)
     for window in fold(course.windows, LINES):
-        table.add_row(_when(window.at, window.repeat, course) + ("*" if window.paused else ""), *_cells(window.figures))
+        marks = ("*" if window.paused else "") + ("!" if window.dark else "")
+        callers = f"{max(window.callers, window.figures.callers)}"
+        table.add_row(_when(window.at, window.repeat, course) + marks, callers, *_cells(window.figures)[1:])
     return table
 
 
 def _phases(course: Course) -> Table:
     table = grid("phase", *COLUMNS)
+    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"  # of runs of old, whose names may be long
     for phase in course.phases:
         first, last = phase.callers
         callers = f"{first}" if first == last else f"{first}-{last}"
@@ -79,11 +90,20 @@ def _notes(course: Course) -> Iterator[str]:
         yield f"these are {LINES} of {len(course.windows)} windows: the first, the last, the worst, and evenly between"
     if any(window.paused for window in fold(course.windows, LINES)):
         yield "* callers paused in it"
+    if any(window.dark for window in fold(course.windows, LINES)):
+        yield "! for all or part of it nobody was given a token, though callers waited for a reply or to call again"
     wrong = [window for window in course.windows if window.figures.errors]
     for window in wrong[:MOST_ERRORS]:
-        yield f"errors at {_when(window.at, window.repeat, course)}: {counts(window.figures.errors)}"
+        yield f"errors at {_when(window.at, window.repeat, course)}: {_named(window.figures.errors)}"
     if len(wrong) > MOST_ERRORS:
         yield f"errors in {several(len(wrong) - MOST_ERRORS, 'other window')}"
+
+
+def _named(errors: dict[str, int]) -> str:
+    """The most frequent ones, shortened: a server may say much, and the whole text is in requests.jsonl."""
+    most = sorted(errors.items(), key=lambda found: -found[1])
+    said = [f"{n} {short(error)}" for error, n in most[:MOST_KINDS]]
+    return ", ".join([*said, *([f"{sum(n for _, n in most[MOST_KINDS:])} others"] if len(most) > MOST_KINDS else [])])
 
 
 def _recovery(found: Recovery, window: float) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from ..stats.cuts import Cuts
 from ..stats.heard import Around, Heard
 from ..stats.join import Join
+from ..stats.outages import Outage
 from ..stats.requests import Requests
 from .grid import grid
 from .point import Point
@@ -17,6 +18,7 @@ from .words import counts, listed, ms, number, several, whole
 
 MOST_JOINS = 12
 MOST_OUTAGES = 10
+ALL = 0.99  # of an outage: the rest is the moment between two requests
 CHUNKS = {"clause": "first clause", "sentence": "first sentence", "livekit": "first sentence of 20 characters or more"}
 ENDS = {
     "ended": "{} to the end",
@@ -62,6 +64,7 @@ def _outages(point: Point) -> Iterator[str]:
     for found in point.outages[:MOST_OUTAGES]:
         when = _clock(found.since_s, point.epoch_s)
         long = "to the end of the load" if found.seconds is None else f"for {number(found.seconds)} s"
+        long += _asked(found)
         lost = f"; {several(found.failed, 'reply')} failed" if found.failed else ""
         if found.healthy:
             yield f"health said ok, but no token came from {when} {long}{lost}"
@@ -71,6 +74,13 @@ def _outages(point: Point) -> Iterator[str]:
     if len(point.outages) > MOST_OUTAGES:
         told = sum(found.seconds or 0.0 for found in point.outages)
         yield f"these are the first {MOST_OUTAGES} of {len(point.outages)} outages, {number(told)} s in all"
+
+
+def _asked(found: Outage) -> str:
+    """What of an outage a caller met: between two tries nobody knows whether the server would have answered."""
+    if found.seconds is not None and found.asked >= ALL * found.seconds:
+        return ""
+    return f" (a request was under way in {number(found.asked)} s of it)"
 
 
 def _clock(seconds: float, epoch_s: float | None) -> str:

@@ -89,6 +89,11 @@ def several(n: int, word: str) -> str:
     return f"{n:,} {word[:-1]}ies" if word.endswith("y") else f"{n:,} {word}s"
 
 
+def short(text: str, most: int = 48) -> str:
+    """The beginning of a text that may be long, such as what a server says of an error."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 def counts(of: dict[str, int]) -> str:
     """Counted words: 58 extension, 2 cold."""
     return ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in sorted(of.items(), key=lambda item: -item[1]))

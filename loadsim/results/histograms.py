@@ -54,10 +54,11 @@ def metrics(row: RequestRow) -> dict[str, NDArray[np.float64]]:
 
     `ttft` from the request sent and `ttft_due` from when it was due, `before_headers`, `prompt_eval`; `gap` and, by the
     server's clock, `gap_server`, a sample per token. Nothing for a row that is not measured: a warm one, one that did
-    not end well or was not what the scenario planned, and a baseline's first reply.
+    not end well or was not what the scenario planned, one of a load that drains for a pause, and a baseline's first
+    reply.
     """
     first_reply = row.row == "baseline" and row.number == 0
-    if row.row == "warm" or row.outcome != "ok" or row.planned is False or first_reply:
+    if row.row == "warm" or row.outcome != "ok" or row.planned is False or row.draining or first_reply:
         return {}
     spans = {
         "ttft": (row.sent_s, row.first_token_s),

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..types import BadInput, CardSample, HostSample, RequestRow, RunStopped, ServerSample, Unwritable
+from ..types import BadInput, CardSample, FolderGone, HostSample, RequestRow, RunStopped, ServerSample, Unwritable
 from .histograms import Histograms, header, metrics
-from .lines import Lines
+from .lines import Lines, same
 from .machine import host, versions
 from .read import FORMAT, SAMPLES
 from .resume import clamped, lock, mend
@@ -55,8 +55,8 @@ class Recorder:
 
     `start`: loop time at 0 on the run's clock. `text`: keep the replies' texts. `now`: the clock; None: the running
     loop's. `rows`: how many the run has. `finished`: the load points that it has; `resumed`: how often it has been.
-    Raises BadInput where the folder holds something or cannot be written; every later write raises RunStopped, naming
-    the file, where the system refuses it.
+    Raises BadInput where the folder holds something or cannot be written; every later write raises FolderGone where the
+    folder is no longer this one, and RunStopped, naming the file, where the system refuses it.
     """
 
     def __init__(self, path: Path, start: float, text: bool, now: Callable[[], float] | None = None) -> None:
@@ -151,6 +151,7 @@ class Recorder:
 
     def row(self, row: RequestRow, text: str | None) -> None:
         """Append a request as it ended, and its reply's text; None: it has none."""
+        self._own()
         row.resumed = self.resumed
         self._requests.write(_line(row))
         number, self.rows = self.rows, self.rows + 1
@@ -161,11 +162,13 @@ class Recorder:
 
     def event(self, name: str, /, **fields: Any) -> None:
         """Append what happened now."""
+        self._own()
         again = {"resumed": self.resumed} if self.resumed else {}
         self._events.write(_line({"t_s": self.clock(), "event": name, **again, **fields}))
 
     def sample(self, log: str, sample: CardSample | HostSample | ServerSample) -> None:
         """Append a sample to the log of the cards, the host or the server."""
+        self._own()
         self._samples[log].write(_line(sample))
 
     def end_window(self, point: str) -> None:
@@ -177,6 +180,12 @@ class Recorder:
         self._write_histograms(point)
         self.event("finished", point=point)
 
+    def check(self) -> None:
+        """Raises FolderGone where what was written is no longer in the run's folder."""
+        self._own()
+        for lines in self._files:
+            lines.check()
+
     def close(self, ended: Ended, why: str | None = None) -> None:
         """Write what is left and how the run ended, `why` in one line."""
         try:
@@ -185,9 +194,8 @@ class Recorder:
             ended, why = "stopped", why or str(error)
             raise
         finally:
-            for lines in (self._requests, self._replies, self._events, self._log, *self._samples.values()):
-                if lines is not None:
-                    lines.close()
+            for lines in self._files:
+                lines.close()
             facts = {"ended": ended, "why": why, "seconds": self.clock(), "clamped": dict(self._histograms.clamped)}
             try:
                 self._describe(facts, last=True)
@@ -196,11 +204,22 @@ class Recorder:
                     os.close(self._held)
                     self._held = None
 
+    @property
+    def _files(self) -> list[Lines]:
+        found = (self._requests, self._replies, self._events, self._log, *self._samples.values())
+        return [lines for lines in found if lines is not None]
+
+    def _own(self) -> None:
+        """Nothing is written into a folder that has come into the place of ours."""
+        if self._held is not None and not same(self._held, self.path):
+            raise FolderGone(f"{self.path} was deleted or replaced while the run went on: nothing more can be kept")
+
     def _write_histograms(self, point: str | None) -> None:
         since, self._written_s = self._written_s, max(self.clock(), self._written_s)
         self._histograms.write(self._log, since, self._written_s, point)
 
     def _describe(self, facts: dict[str, Any], last: bool = False) -> None:
+        self._own()
         self._facts |= facts
         try:
             self._save(last)

@@ -40,8 +40,9 @@ def build(node: Node) -> Scenario:
 def dump(scenario: Scenario) -> dict[str, Any]:
     """The scenario as plain data with every default filled in; times are text such as `6 s`."""
     data: dict[str, Any] = msgspec.to_builtins(scenario, enc_hook=as_text)
-    if not scenario.callers:
-        del data["callers"]  # an empty mapping of groups is not to be read back
+    for key in ("callers", "phases"):
+        if not data[key]:
+            del data[key]  # none at all is not to be read back
     return data
 
 

@@ -21,6 +21,9 @@ EMBEDDED = "embedded"
 MOST_SLOTS = 256  # that llama.cpp is built for
 LEAST_CONTEXT = 256  # tokens per slot; llama.cpp pads a slot's context to multiples of it
 
+MOST_NAME = 20  # characters of a name that stands in a table's first column
+MOST_LABEL = 120  # and of a load point's
+
 LEAST_EVERY, MOST_EVERY = 0.1, 60.0
 LEAST_WINDOW, MOST_WINDOW = 1.0, 3600.0
 CARD_EXAMPLE = "ssh gpu-box loadsim card --every {every}"
@@ -107,12 +110,14 @@ def _own(scenario: Scenario) -> Iterator[Problem]:
         if not scenario.callers:
             yield "", "callers is missing (groups of callers), or a probe in their place"
         yield "probe", "a scenario has callers or a probe, not both"
-    if not scenario.recording.strip():
+    if not scenario.recording.strip() or not scenario.recording.isprintable():
         yield "recording", f"expected a file of recordings/, or a path; got {scenario.recording!r}"
     for name, group in scenario.callers.items():
         if not re.fullmatch(r"[\w-]+", name):
             yield f"callers.{name}", "a group's name is letters, digits, - and _"
-        if not all(recording.strip() for recording in group.recordings):
+        if (said := unfit(name)) is not None:
+            yield f"callers.{name}", f"a group's name {said}"
+        if not all(recording.strip() and recording.isprintable() for recording in group.recordings):
             yield f"callers.{name}.recordings", "expected files of recordings/, or paths; one has no name"
         try:
             bounds(group.turns, group.cache)
@@ -175,6 +180,8 @@ def _lasting(scenario: Scenario) -> Iterator[Problem]:
     if scenario.phases and scenario.duration is not None:
         yield "duration", "the phases say how long the load lasts; leave it out"
     for phase in scenario.phases:
+        if (said := unfit(phase.name)) is not None:
+            yield "phases", f"a phase's name {said}"
         if not phase.name.strip() or names.count(phase.name) > 1:
             yield "phases", f"each phase needs a name of its own; got {phase.name!r}"
         if not phase.for_:
@@ -197,8 +204,26 @@ def _lasting(scenario: Scenario) -> Iterator[Problem]:
             yield "baseline.every", "the load has no end that could be told; give a duration, such as 4 h"
         if not scenario.baseline.replies:
             yield "baseline.every", "there is no baseline, since baseline.replies is 0"
+        if scenario.lasts is not None and scenario.baseline.every >= scenario.lasts:
+            got, most = format_duration(scenario.baseline.every), format_duration(scenario.lasts)
+            yield "baseline.every", f"no pause would come: expected less than the load's {most}; got {got}"
+    for key in ("silence", "first_token"):
+        least = getattr(scenario.timeout, key)
+        if scenario.timeout.outage < least:
+            which = f"expected timeout.{key}, which is {format_duration(least)}, or more"
+            why = "a reply may be waited for as long"
+            yield "timeout.outage", f"{which}, since {why}; got {format_duration(scenario.timeout.outage)}"
     if scenario.abort.card is not None and (scenario.telemetry.every is None or scenario.telemetry.card == "none"):
         yield "abort.card", "the cards are not logged (telemetry), so nobody knows how hot they are"
+
+
+def unfit(name: str) -> str | None:
+    """Why a name cannot stand in a table, if so."""
+    if not name.isprintable():
+        return f"is one line of printable characters; got {name[:60]!r}"
+    if len(name) > MOST_NAME:
+        return f"has {MOST_NAME} characters at the most, so that tables stay whole; got {len(name)}"
+    return None
 
 
 def _probing(scenario: Scenario) -> Iterator[Problem]:

@@ -185,7 +185,8 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     replies: how many on each side, 0 for no baseline.
     slot: the slot it uses; null for the first caller's or, with `every`, for one that nobody else has, if there is one.
-    every: within a load that has a `duration` or `phases`, measure it again so often. The callers pause where their
+    every: within a load that has a `duration` or `phases`, measure it again so often; longer than a turn takes, and
+        than one caller takes to be measured. The callers pause where their
         turn ends, and time stands still for them; the duration does not count the pauses.
     """
 
@@ -197,7 +198,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Phase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A part of a load, with so many callers.
 
-    name: what tables call it, such as `warm-up`, `ramp`, `spike` or `recovery`.
+    name: what tables call it, such as `warm-up`, `ramp`, `spike` or `recovery`; 20 characters at the most.
     for: how long it lasts.
     callers: how many are on calls, of all groups' in the file's order; two numbers are the first and the last of a
         ramp.
@@ -242,7 +243,8 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     connect: for the connection to open.
     first_token: from the request's send to its first token.
     silence: between two tokens. If no reply under way gets one for so long, the run says so.
-    outage: without a token for any caller; then the run ends. Until then callers with `again` go on calling.
+    outage: without a token for any caller; then the run ends. Until then callers with `again` go on calling. Not under
+        `first_token` or `silence`.
     """
 
     loading: Duration = Duration(300)
@@ -322,7 +324,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     patience: Duration | None = None
     history: Literal["replay", "conversation"] = "replay"
     duration: Duration | None = None
-    phases: list[Phase] = []
+    phases: Annotated[list[Phase], Meta(min_length=1)] = []
     window: Duration = Duration(60)
     abort: Abort = Abort()
     request: dict[str, Any] = {}

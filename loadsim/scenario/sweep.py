@@ -9,7 +9,7 @@ from typing import Any
 from ..types import ServerSettings
 from . import tree
 from .build import build, dump, put, suggestion
-from .check import check, settable, started
+from .check import MOST_LABEL, check, settable, started
 from .model import Scenario
 from .tree import Listing, Mapping, Node, Scalar, bad
 
@@ -79,6 +79,9 @@ def grid(node: Node) -> Points:
         scenario = build(point)
         check(scenario, point)
         label = ", ".join(f"{names[key]}={_text(value)}" for key, value in zip(swept, values, strict=True))
+        if not label.isprintable() or len(label) > MOST_LABEL:
+            allowed = f"a load point is named after its values: expected {MOST_LABEL} printable characters at the most"
+            raise bad(tree.find(node, "sweep").where, "sweep", f"{allowed}; got {len(label)}, {label[:60]!r}")
         if any(label == other for other, _ in found):
             raise bad(tree.find(node, "sweep").where, "sweep", f"{label} stands twice; {ONCE}")
         found.append((label, scenario))

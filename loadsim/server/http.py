@@ -209,9 +209,9 @@ class HttpServer:
         """`ok`, or in a few words what is the matter; never raises."""
         try:
             async with asyncio.timeout(HEALTH_S):
-                status, body = await self._ask("GET", "/health")
+                status, body = await self._ask("GET", "/health", within=2 * HEALTH_S)  # ours is the one that ends it
         except TimeoutError:
-            return f"no answer within {HEALTH_S:g} s"
+            return f"health did not answer in {HEALTH_S:g} s"
         except RunStopped as error:
             return str(error).removeprefix(f"no server at {self.url}: ")
         return "ok" if status < 500 else f"HTTP {status}: {body_error(body)}"  # a plain server may have no /health

@@ -43,8 +43,15 @@ def last_line(log: Path, start: int = 0) -> str:
     """The last line in a log that says anything, from byte `start` on."""
     try:
         with log.open("rb") as file:
-            file.seek(max(start, log.stat().st_size - 65536))
-            lines = file.read().decode(errors="replace").splitlines()
+            size = log.stat().st_size
+            file.seek(max(start if start <= size else 0, size - 65536))
+            said = file.read()
     except OSError:
         return ""
+    return last_of(said)
+
+
+def last_of(said: bytes) -> str:
+    """The last line that says anything."""
+    lines = said.decode(errors="replace").splitlines()
     return next((" ".join(line.split())[:300] for line in reversed(lines) if line.strip()), "")

@@ -31,20 +31,26 @@ class Process:
     ready: dict[str, Any]
 
     def __init__(
-        self, popen: "subprocess.Popen[bytes]", log: Path, heard: Callable[[bytes], None] | None = None
+        self,
+        popen: "subprocess.Popen[bytes]",
+        heard: Callable[[bytes], None] | None = None,
+        complained: Callable[[bytes], None] | None = None,
     ) -> None:
         assert popen.stdin is not None
         assert popen.stdout is not None
         loop = asyncio.get_running_loop()
-        self.log = log
         self._popen = popen
         self._stdin, self._stdout = popen.stdin, popen.stdout
         self._said = b""
         self._heard = heard
+        self._complained = complained
         self._line: asyncio.Future[bytes] = loop.create_future()
         self._ended = asyncio.Event()
         os.set_blocking(self._stdout.fileno(), False)
         loop.add_reader(self._stdout.fileno(), self._read)
+        if popen.stderr is not None:
+            os.set_blocking(popen.stderr.fileno(), False)
+            loop.add_reader(popen.stderr.fileno(), self._read_errors)
 
     @property
     def pid(self) -> int:
@@ -77,6 +83,7 @@ class Process:
             asyncio.get_running_loop().remove_reader(self._stdout.fileno())
             self._stdout.close()
             self._stdin.close()
+            self._let_go_of_errors()
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self._reap()
@@ -112,6 +119,32 @@ class Process:
             elif not self._line.done():
                 self._line.set_result(line)
 
+    def _read_errors(self) -> None:
+        """Its stderr brings a piece, or has ended."""
+        stderr = self._popen.stderr
+        if stderr is None or stderr.closed:
+            return
+        try:
+            piece = os.read(stderr.fileno(), 65536)
+        except BlockingIOError:
+            return
+        if not piece:
+            self._close_errors()
+        elif self._complained is not None:
+            self._complained(piece)
+
+    def _let_go_of_errors(self) -> None:
+        """What it said before it ended may not have been read yet; who goes on saying is not waited for."""
+        if self._popen.stderr is not None and not self._popen.stderr.closed:
+            self._read_errors()
+            self._close_errors()
+
+    def _close_errors(self) -> None:
+        stderr = self._popen.stderr
+        if stderr is not None and not stderr.closed:
+            asyncio.get_running_loop().remove_reader(stderr.fileno())
+            stderr.close()
+
     def _reap(self) -> None:
         """It can be waited for a moment after its pipes have closed."""
         if self._popen.poll() is None:
@@ -130,8 +163,9 @@ async def start(command: Sequence[str], log: Path, message: bytes = b"", folder:
     StartError if the child ends first. A child that asks to die with its parent dies with the thread that calls this:
     call it from the main thread.
     """
-    popen, written = _spawn(command, log, folder)
-    process = Process(popen, log)
+    with log.open("ab") as stderr:
+        popen, written = _spawn(command, stderr.fileno(), folder), stderr.tell()
+    process = Process(popen)
     try:
         line = await process._first_line(message)
         if not line:
@@ -144,20 +178,23 @@ async def start(command: Sequence[str], log: Path, message: bytes = b"", folder:
     return process
 
 
-def stream(command: Sequence[str], log: Path, heard: Callable[[bytes], None], folder: Path | None = None) -> Process:
-    """Run `command` as `start` does, and hand each line of its stdout to `heard`. Raises OSError."""
-    popen, _ = _spawn(command, log, folder)
-    return Process(popen, log, heard)
+def stream(
+    command: Sequence[str],
+    heard: Callable[[bytes], None],
+    complained: Callable[[bytes], None],
+    folder: Path | None = None,
+) -> Process:
+    """Run `command` as `start` does, and hand each line of its stdout to `heard`, and what comes on its stderr, in
+    pieces, to `complained`. Raises OSError."""
+    return Process(_spawn(command, subprocess.PIPE, folder), heard, complained)
 
 
-def _spawn(command: Sequence[str], log: Path, folder: Path | None) -> tuple["subprocess.Popen[bytes]", int]:
-    """The child, in a session of its own so that Ctrl-C in a terminal reaches us alone; and the log's size before."""
+def _spawn(command: Sequence[str], stderr: int, folder: Path | None) -> "subprocess.Popen[bytes]":
+    """The child, in a session of its own so that Ctrl-C in a terminal reaches us alone."""
     pipe = subprocess.PIPE
-    with log.open("ab") as stderr:
-        popen = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=stderr, bufsize=0, cwd=folder, start_new_session=True
-        )
-        return popen, stderr.tell()
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=stderr, bufsize=0, cwd=folder, start_new_session=True
+    )
 
 
 def _since(log: Path, start: int) -> str:

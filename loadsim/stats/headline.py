@@ -12,11 +12,12 @@ def in_headline(row: RequestRow) -> bool:
     """Answered, of the planned kind, and not a baseline's first reply.
 
     A reply that the caller cut keeps its partial figures. One that was sent too early (superseded) nobody waited for,
-    and one that the caller hung up on has no end to its wait: both are counted elsewhere.
+    and one that the caller hung up on has no end to its wait: both are counted elsewhere. One that was sent while a
+    load drained for a pause met fewer callers than the load point says.
     """
     answered = row.outcome == "ok" or (row.outcome == "cut" and row.first_token_s is not None)
     dropped = row.row == "baseline" and row.number == 0
-    return answered and not row.abandoned and row.planned is not False and not dropped
+    return answered and not row.abandoned and row.planned is not False and not dropped and not row.draining
 
 
 def failed(row: RequestRow) -> bool:

@@ -24,7 +24,8 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     Figures are over `rows`, the answered ones of the planned kind, of `planned_rows` in all; `each`: how many of those
     a repeat has, where all have as many. A request that was sent again counts at its last try. Superseded requests are
     in `outcomes`, `evaluated` and `new` only. `kinds`,
-    `outcomes` and `errors` count every row, `unplanned` those of a kind that was not planned. `calls`, `hung_up`:
+    `draining`: requests that were sent while the load drained for a pause, in none of the figures. `outcomes` and
+    `errors` count every row, `unplanned` those of a kind that was not planned. `calls`, `hung_up`:
     calls, and those whose caller lost patience, after waiting for `gave_up` seconds (p50). `ttft_due` is from the first
     of a request's attempts.
     `total` is tokens/s of all callers while all are speaking, the median over repeats. `prompt`: tokens of whole
@@ -38,6 +39,7 @@ class Who(msgspec.Struct, frozen=True, kw_only=True):
     repeats: int
     rows: int
     planned_rows: int
+    draining: int
     each: int | None
     calls: int
     hung_up: int
@@ -123,7 +125,7 @@ def _point(name: str, rows: list[RequestRow], events: Sequence[Event]) -> PointS
 
 
 def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
-    rows = last_attempts(row for row in every if row.outcome != "superseded")
+    rows = last_attempts(row for row in every if row.outcome != "superseded" and not row.draining)
     tries = [row for row in every if row.outcome != "superseded"]
     good = [row for row in rows if in_headline(row)]
     decode = known(decode_rate(row.token_s) for row in good)
@@ -139,6 +141,7 @@ def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
         repeats=len(repeats),
         rows=len(good),
         planned_rows=len(rows),
+        draining=sum(row.draining for row in every),
         each=each.pop() if len(each) == 1 else None,
         calls=len(set(map(call_of, rows))),
         hung_up=len(set(map(call_of, gone))),

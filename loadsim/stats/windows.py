@@ -3,6 +3,7 @@
 Seconds on the run's clock in, seconds and tokens/s out; what is not known is None.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..types import RequestRow, Side
 from .headline import failed, in_headline
+from .outages import Outage, outages
 from .spread import Spread, known, middle, since, spread
 from .tokens import decode_rate, gaps
 
@@ -32,7 +34,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """The requests that ended from `start_s` to `end_s`; `at`: seconds since the load began. `paused`: for so many of
-    these seconds nobody began a turn."""
+    these seconds nobody began a turn; `dark`: for so many nobody was given a token, in an outage. `callers`: who had a
+    request under way in it or, after one that failed, waited to ask again."""
 
     repeat: int
     at: float
@@ -40,6 +43,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     end_s: float
     paused: float
     figures: Figures
+    dark: float = 0.0
+    callers: int = 0
 
 
 class PhaseFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +111,9 @@ def course(rows: Iterable[RequestRow], events: Iterable[Event], point: str) -> C
     loads = [event for event in told if event["event"] == "load"]
     pauses = [_pause(event) for event in told if event["event"] == "pause"]
     load = [row for row in found if row.row == "load"]
-    windows = [window for event in loads for window in _windows(load, event, pauses)]
+    dark = [(each.repeat, each.since_s, _end(each)) for each in outages(told, load, point)]
+    waits = _waits(load, _again(told), dark)
+    windows = [window for event in loads for window in _windows(load, event, pauses, dark, waits)]
     phases = [phase for event in loads for phase in _phases(load, event["repeat"], told, windows)]
     return Course(
         window=loads[0]["window_s"] if loads else None,
@@ -150,7 +157,55 @@ def _badness(of: Figures) -> tuple[float, float]:
     return (sum(of.errors.values()) / max(of.requests, 1), of.ttft.p95 or 0.0)
 
 
-def _windows(load: list[RequestRow], event: Event, pauses: list[Pause]) -> list[Window]:
+Stretch = tuple[float, float]
+Asker = tuple[int, str, int]
+"""A caller of a repeat's load."""
+
+
+def _end(outage: Outage) -> float:
+    return math.inf if outage.seconds is None else outage.since_s + outage.seconds
+
+
+def _again(told: Iterable[Event]) -> set[str]:
+    """The groups whose callers call again."""
+    return {event["group"] for event in told if event["event"] == "call" and event.get("again")}
+
+
+def _waits(
+    load: Iterable[RequestRow], again: set[str], dark: Sequence[tuple[int, float, float]]
+) -> dict[Asker, list[Stretch]]:
+    """When each caller waited for a server: while a request was under way and, after one that failed, until the next
+    one of theirs. After their last one, to the end of the outage that it failed in, where they would have gone on."""
+    asked: dict[Asker, list[RequestRow]] = {}
+    for row in load:
+        if row.end_s is not None:
+            asked.setdefault((row.repeat, row.group, row.caller), []).append(row)
+    found: dict[Asker, list[Stretch]] = {}
+    for who, rows in asked.items():
+        rows.sort(key=lambda row: row.end_s or 0.0)
+        for row, after in zip(rows, [*rows[1:], None], strict=True):
+            end = row.end_s or 0.0
+            until = end
+            if failed(row) and after is not None:
+                until = max(end, _begin(after))
+            elif failed(row) and who[1] in again:
+                until = next((off for repeat, on, off in dark if repeat == who[0] and on <= end <= off), end)
+            found.setdefault(who, []).append((_begin(row), until))
+    return found
+
+
+def _begin(row: RequestRow) -> float:
+    times = known((row.sent_s, row.due_s, row.end_s))
+    return min(times, default=0.0)
+
+
+def _windows(
+    load: list[RequestRow],
+    event: Event,
+    pauses: list[Pause],
+    dark: Sequence[tuple[int, float, float]],
+    waits: dict[Asker, list[Stretch]],
+) -> list[Window]:
     """The windows of one repeat's load; the last one ends with its last request."""
     start, length, repeat = event["start_s"], event["window_s"], event["repeat"]
     by_window: dict[int, list[RequestRow]] = {}
@@ -160,6 +215,8 @@ def _windows(load: list[RequestRow], event: Event, pauses: list[Pause]) -> list[
             by_window.setdefault(max(int((row.end_s - start) // length), 0), []).append(row)
             last = max(last, row.end_s)
     mine = [(pause.start_s, pause.start_s + pause.seconds) for pause in pauses if pause.repeat == repeat]
+    out = [(on, off) for number, on, off in dark if number == repeat]
+    askers = [stretches for who, stretches in waits.items() if who[0] == repeat]
     found = []
     for number in range(max(by_window, default=-1) + 1):
         begins, ends = start + number * length, min(start + (number + 1) * length, last)
@@ -168,11 +225,17 @@ def _windows(load: list[RequestRow], event: Event, pauses: list[Pause]) -> list[
             at=number * length,
             start_s=begins,
             end_s=ends,
-            paused=sum(max(min(ends, off) - max(begins, on), 0.0) for on, off in mine),
+            paused=_within(mine, begins, ends),
+            dark=_within(out, begins, ends),
+            callers=sum(any(on < ends and off >= begins for on, off in each) for each in askers),
             figures=figures(by_window.get(number, [])),
         )
         found.append(window)
     return found
+
+
+def _within(stretches: Iterable[Stretch], begins: float, ends: float) -> float:
+    return sum(max(min(ends, off) - max(begins, on), 0.0) for on, off in stretches)
 
 
 def _phases(load: list[RequestRow], repeat: int, told: list[Event], windows: list[Window]) -> list[PhaseFigures]:

@@ -1,7 +1,6 @@
 """A sampler's process, seen from the run: what it says, and what becomes of it."""
 
 import asyncio
-import resource
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ..recording.wrong import line as plain
-from ..server.launch import guarded, last_line
+from ..server.launch import guarded, last_of
 from ..server.process import Process, stream
 from .ticks import Order
 
@@ -20,6 +19,7 @@ PATIENCE_S = 10.0  # beside five intervals: who says nothing for so long is ende
 AGAIN_S = 30.0  # between two starts
 GRACE_S = 2.0
 SHOWN = 200
+LAST = 4096  # bytes of its stderr, to look for its last words in
 GONE = {"silent", "ended"}
 LOG_MOST = 1 << 20  # bytes of its stderr: who fills more, or says more that is no sample, is ended for good
 GARBAGE_MOST = 1000
@@ -30,12 +30,6 @@ Note = Callable[[str, str], None]
 def ours(module: str, every: float, *arguments: str) -> list[str]:
     """The command of a sampler of our own on this machine."""
     return [sys.executable, "-m", f"loadsim.telemetry.{module}", "--every", f"{every:g}", *arguments]
-
-
-def _bound(pid: int) -> None:
-    """Let a process, and those that it starts, write no file of more than `LOG_MOST` bytes; where the system can."""
-    with suppress(AttributeError, OSError):
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (LOG_MOST, LOG_MOST))
 
 
 class Sampler:
@@ -69,6 +63,8 @@ class Sampler:
         self._said: set[str] = set()
         self._final = False
         self._garbage = 0
+        self._logged = 0  # bytes of its stderr that are in the log
+        self._complaint = b""  # the last of them since it was started
         self._heard_at = 0.0
         self._task = self._loop.create_task(self._keep())
 
@@ -89,15 +85,15 @@ class Sampler:
 
     async def _keep(self) -> None:
         while not self._final:
-            size = self._log.stat().st_size if self._log.exists() else 0
+            self._complaint = b""
             try:
                 command = guarded(self._command, 1) if self._foreign else self._command
-                self._process = process = stream(command, self._log, self._line, HOME if not self._foreign else None)
+                home = HOME if not self._foreign else None
+                self._process = process = stream(command, self._line, self._complain, home)
             except OSError as error:
                 self._tell_once("ended", f"cannot be started: {error.strerror}")
                 return
             try:
-                _bound(process.pid)
                 if self._order and not self._foreign:
                     process.tell(self._order)
                 self._heard_at = self._loop.time()
@@ -105,11 +101,9 @@ class Sampler:
             finally:
                 self._process = None
                 await asyncio.shield(self._away(process))
-            if self._log.exists() and self._log.stat().st_size >= LOG_MOST:
-                self._flooded(f"it printed {LOG_MOST >> 20} MiB on stderr")
             if not self._final:
                 what, why = how
-                last = plain(last_line(self._log, size))
+                last = plain(last_of(self._complaint))
                 self._tell_once(what, f"{why}; its last words: {last[:SHOWN]}" if last else why)
                 await asyncio.sleep(AGAIN_S)
 
@@ -129,8 +123,6 @@ class Sampler:
         else:
             process.kill()
             await process.ended()
-        if self._log.exists() and not self._log.stat().st_size:
-            self._log.unlink()
 
     def _line(self, line: bytes) -> None:
         with suppress(msgspec.DecodeError):
@@ -153,6 +145,20 @@ class Sampler:
         if self._garbage == GARBAGE_MOST and self._process is not None:
             self._flooded(f"it printed {GARBAGE_MOST:,} lines that are no samples")
             self._process.kill()
+
+    def _complain(self, piece: bytes) -> None:
+        """It printed something on stderr. The log is made by the first such piece, so that a run that is killed leaves
+        no empty one."""
+        kept = piece[: LOG_MOST - self._logged]
+        self._logged += len(kept)
+        self._complaint = (self._complaint + kept)[-LAST:]
+        # Where the disk is full, or the folder gone, the next row ends the run and says so.
+        with suppress(OSError), self._log.open("ab") as file:
+            file.write(kept)
+        if self._logged >= LOG_MOST and not self._final:
+            self._flooded(f"it printed {LOG_MOST >> 20} MiB on stderr")
+            if self._process is not None:
+                self._process.kill()
 
     def _flooded(self, why: str) -> None:
         self._final = True

@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 from loadsim.engine import point, soak
+from loadsim.engine.ending import Ending
+from loadsim.report.table import render
 from loadsim.results.histograms import read_log
 from loadsim.results.read import Run, read
-from loadsim.types import CardSample, ChatRequest, RequestRow, RunAborted
+from loadsim.stats.summary import summarize
+from loadsim.types import BadInput, CardSample, ChatRequest, RequestRow, RunAborted, RunInterrupted
 from tests.engine.truthful import measured, of
 from tests.engine.virtually import soaked
+from tests.report.runs import text_of
 from tests.truth import Faults, Request
 
 SOAK: dict[str, Any] = {
@@ -231,6 +235,53 @@ def test_a_time_scale_divides_the_time_between_pauses_too(tmp_path: Path) -> Non
     assert told[0]["shut_s"] - start(found) == pytest.approx(6, abs=1e-5)
 
 
+def test_a_pause_that_ctrl_c_breaks_off_leaves_its_event(tmp_path: Path) -> None:
+    """Of slot 3's requests 9 is in the first pause, which is told, with what was measured by then."""
+    ending, asked = Ending(), itertools.count(1)
+
+    def choose(request: ChatRequest) -> Faults:
+        if request.slot == 3 and next(asked) == 9:
+            ending.ask()
+        return Faults()
+
+    with pytest.raises(RunInterrupted):
+        soaked(tmp_path / "run", SOAK, choose, slots=4, ending=ending)
+    found = read(tmp_path / "run")
+    (event,) = pauses(found)
+    assert event["why"] == "broken off by hand"
+    assert event["shut_s"] <= event["quiet_s"] < event["open_s"]
+    assert "1 went wrong, the first: broken off by hand" in " ".join(text_of(render(found)).split())
+
+
+def test_what_is_sent_while_a_pause_is_awaited_is_in_no_figure(tmp_path: Path) -> None:
+    found, _ = soaked(tmp_path / "run", SOAK, slots=4)
+    rows = of(found, "load")
+    shut = [(event["shut_s"], event["open_s"]) for event in pauses(found)]
+    late = [row for row in rows if any(on <= (row.sent_s or 0) < off for on, off in shut)]
+    assert late
+    assert [row for row in rows if row.draining] == late
+    (who,) = summarize(found.rows, found.events)[0].load
+    assert (who.draining, who.rows) == (len(late), len(rows) - len(late))
+    assert f"{len(late)} requests sent while turns ended for a pause" in " ".join(text_of(render(found)).split())
+
+
+def test_pauses_that_would_last_longer_than_the_load_between_them_are_refused(tmp_path: Path) -> None:
+    often = SOAK | {"baseline": {"every": "20 s", "replies": 60}}
+    said = r"^baseline\.every: one caller takes [0-9.]+ s to be measured, 60 replies, and 20 s is less: pauses would"
+    with pytest.raises(BadInput, match=said):
+        soaked(tmp_path / "run", often, slots=4)
+
+
+def test_a_turn_that_no_pause_would_wait_for_is_told_before_the_load(tmp_path: Path) -> None:
+    often = SOAK | {"baseline": {"every": "1 s", "replies": 2}}
+    said = (
+        r"^baseline\.every: turn \d+ takes its caller [0-9.]+ s, and a turn under way has half of 1 s to end before a"
+    )
+    with pytest.raises(BadInput, match=said):
+        soaked(tmp_path / "run", often, slots=4)
+    assert not read(tmp_path / "run").rows
+
+
 # -- phases
 
 PHASED: dict[str, Any] = {
@@ -319,7 +370,7 @@ def test_a_windows_histograms_are_an_interval_of_the_log(tmp_path: Path) -> None
     log = [each for each in read_log(tmp_path / "run" / "histograms.hlog") if each.tag == "p/load/ttft"]
     ends = [each.start_s + each.length_s - start(found) for each in log]
     assert ends[:-1] == [pytest.approx(30.0 * n, abs=2e-3) for n in range(1, len(ends))]
-    rows = [row for row in of(found, "load") if row.outcome == "ok" and row.planned is not False]
+    rows = [r for r in of(found, "load") if r.outcome == "ok" and r.planned is not False and not r.draining]
     for each, end in zip(log, ends, strict=True):
         mine = [row for row in rows if end - each.length_s < (row.end_s or 0) - start(found) <= end]
         assert each.histogram.get_total_count() == len(mine)

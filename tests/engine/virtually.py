@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from loadsim.engine.bench import Bench
+from loadsim.engine.ending import Ending
 from loadsim.engine.point import Point
 from loadsim.engine.preflight import preflight
 from loadsim.engine.progress import Progress
@@ -52,6 +53,7 @@ async def measure(
     scenario: dict[str, Any],
     recordings: Mapping[str, Recording],
     cards: Callable[[], Iterable[CardSample]] = tuple,
+    ending: Ending | None = None,
 ) -> None:
     wanted = restore(scenario, "test")
     server.waits = waits(wanted)
@@ -75,6 +77,7 @@ async def measure(
         lag=Punctual(),
         window=recorder.end_window,
         cards=cards,
+        ending=ending or Ending(),
     )
     try:
         for number in range(1, wanted.repeat + 1):
@@ -94,6 +97,7 @@ def soaked(
     cards: Callable[[], Iterable[CardSample]] = tuple,
     start: float = 1000.0,
     forget: bool = False,
+    ending: Ending | None = None,
     **options: Any,
 ) -> tuple[Run, list[Seen]]:
     """Measure a load point of one repeat; the run as read back, and the requests that the server saw.
@@ -105,7 +109,9 @@ def soaked(
         if forget:
             server.seen = Nothing()
         try:
-            await measure(folder, server, {"recording": "call", "repeat": 1} | scenario, {"call": recording}, cards)
+            await measure(
+                folder, server, {"recording": "call", "repeat": 1} | scenario, {"call": recording}, cards, ending
+            )
         finally:
             seen.extend(server.seen)
             await server.close()

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,6 +92,40 @@ def gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
+
+
+def vanish(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def emptied(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
+def replaced(folder: Path) -> None:
+    folder.rename("elsewhere")
+    folder.mkdir()
+    (folder / "run.json").write_text("somebody else's")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lose", [vanish, emptied, replaced])
+def test_a_folder_that_is_lost_ends_the_run_soon(here: Path, lose: Callable[[Path], None]) -> None:
+    with begun(MINE) as popen:
+        until(loaded(6))
+        servers = children(popen.pid)
+        lose(Path("run"))
+        out, err = popen.communicate(timeout=60)  # of ten minutes
+    assert popen.returncode == 1
+    (line,) = err.splitlines()
+    assert line.startswith("loadsim: run")
+    assert line.endswith(" was deleted or replaced while the run went on: nothing more can be kept")
+    assert "The run lies in" not in out
+    if lose is replaced:
+        assert [file.name for file in Path("run").iterdir()] == ["run.json"]
+        assert Path("run/run.json").read_text() == "somebody else's"
+    until(lambda: all(map(gone, servers)))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import time
@@ -89,7 +90,7 @@ async def away(proxy: Proxy, seconds: float = 0.8) -> None:
 def test_a_server_that_comes_back_finds_its_callers(tmp_path: Path) -> None:
     # a server on the loop that this test stalls would else be silent for long enough to be told once more
     found, proxy = during(tmp_path / "run", away, timeout=LONG["timeout"] | {"first_token": "5 s", "silence": "5 s"})
-    (gone,) = outages(found.events, "3 warm")
+    (gone,) = outages(found.events, of(found, "load"), "3 warm")
     assert gone.seconds is not None
     assert gone.seconds > 0.7
     assert gone.said == "cannot connect (Connection refused)"
@@ -109,7 +110,11 @@ def test_a_server_that_comes_back_finds_its_callers(tmp_path: Path) -> None:
     text = " ".join(text_of(render(found)).split())
     clock = time.strftime("%H:%M:%S", time.localtime(found.facts["started"]["epoch_s"] + gone.since_s))
     assert f"no token came from {clock} for " in text
-    assert f"s: cannot connect (Connection refused); {gone.failed} replies failed" in text
+    # each try was over at once: it is told for how long somebody had asked
+    assert gone.asked < 0.5 * gone.seconds
+    told = f"s of it): cannot connect (Connection refused); {gone.failed} replies failed"
+    assert told in text
+    assert f" for {gone.seconds:.3g}" in text
 
 
 @pytest.mark.slow
@@ -120,7 +125,7 @@ def test_a_network_that_is_cut_and_mended(tmp_path: Path) -> None:
         proxy.mend()
 
     found, _ = during(tmp_path / "run", cut)
-    (gone,) = outages(found.events, "3 warm")
+    (gone,) = outages(found.events, of(found, "load"), "3 warm")
     assert gone.seconds is not None
     assert gone.seconds > 0.5
     rows = of(found, "load")
@@ -138,7 +143,7 @@ def test_health_says_ok_and_no_token_comes(tmp_path: Path) -> None:
         proxy.choose = lambda _: NOTHING
 
     found, proxy = during(tmp_path / "run", mute)
-    (gone,) = outages(found.events, "3 warm")
+    (gone,) = outages(found.events, of(found, "load"), "3 warm")
     assert gone.healthy
     assert gone.seconds is not None
     assert gone.seconds > 0.5
@@ -150,6 +155,27 @@ def test_health_says_ok_and_no_token_comes(tmp_path: Path) -> None:
     assert f"For {gone.seconds:.3g} s of the load nobody was given a token; see above." in text or gone.failed
 
 
+def test_health_that_hangs_is_told_in_time(tmp_path: Path) -> None:
+    """A server that takes connections and says nothing, of its health neither: told once the silence is too long, not
+    when the question has been given up."""
+
+    async def mute(proxy: Proxy) -> None:
+        proxy.choose = lambda asked: Fault(then="stall") if asked.path in (CHAT, "/health") else NOTHING
+        await asyncio.sleep(1.2)
+        proxy.choose = lambda _: NOTHING
+
+    silent = LONG["timeout"] | {"first_token": "4 s", "silence": "600 ms"}
+    found, _ = during(tmp_path / "run", mute, duration="5 s", timeout=silent)
+    (gone,) = outages(found.events, of(found, "load"), "3 warm")
+    (event,) = [event for event in found.events if event["event"] == "outage"]
+    assert 0.6 <= event["t_s"] - event["since_s"] < 2.2  # of 600 ms; the question hangs for 2 s
+    assert not gone.healthy
+    assert re.fullmatch(r"health did not answer in [0-9.]+ s", gone.said)
+    text = " ".join(text_of(render(found)).split())
+    assert f": {gone.said}" in text
+    assert "health said ok" not in text
+
+
 def test_one_callers_broken_reply_is_no_outage(tmp_path: Path) -> None:
     async def one(proxy: Proxy) -> None:
         proxy.choose = lambda asked: Fault(then="reset") if asked.body and asked.body.get("id_slot") == 1 else NOTHING
@@ -157,7 +183,7 @@ def test_one_callers_broken_reply_is_no_outage(tmp_path: Path) -> None:
         proxy.choose = lambda _: NOTHING
 
     found, _ = during(tmp_path / "run", one, duration="1500 ms")
-    assert outages(found.events, "3 warm") == []
+    assert outages(found.events, of(found, "load"), "3 warm") == []
     rows = of(found, "load")
     assert Counter(row.caller for row in rows if row.outcome == "error").keys() == {1}
     assert [row for row in rows if row.caller == 1][-1].outcome == "ok"
@@ -171,7 +197,7 @@ def test_a_server_that_stays_away_ends_the_run_which_says_how_long_it_waited(tmp
     ):
         during(tmp_path / "run", Proxy.down, timeout=timeout, duration="1 min")
     found = read(tmp_path / "run")
-    (gone,) = outages(found.events, "3 warm")
+    (gone,) = outages(found.events, of(found, "load"), "3 warm")
     assert gone.seconds is None
     times = {row.caller: len([r for r in of(found, "load") if r.caller == row.caller]) for row in of(found, "load")}
     assert min(times.values()) >= 3
@@ -228,7 +254,7 @@ def test_a_server_of_ours_that_dies_is_started_again(tmp_path: Path, monkeypatch
     monkeypatch.chdir(ROOT)
     server = {"launch": TRUTH, "slots": 3, "restart": True}
     found = killing(tmp_path / "run", server, {"duration": "4 s"})
-    (gone,) = outages(found.events, "3 warm")
+    (gone,) = outages(found.events, of(found, "load"), "3 warm")
     assert gone.said == "the server died (signal SIGKILL)"
     assert gone.seconds is not None
     assert gone.again is not None
@@ -266,7 +292,7 @@ def test_without_restart_its_death_ends_the_load(tmp_path: Path, monkeypatch: py
 def test_the_embedded_server_is_started_again(tmp_path: Path) -> None:
     server = {"slots": 3, "context": 12288, "restart": True}
     found = killing(tmp_path / "run", server, {"duration": "8 s", "reply": {"exactly": 20}}, seconds=1.5)
-    (gone,) = outages(found.events, "3 warm")
+    (gone,) = outages(found.events, of(found, "load"), "3 warm")
     assert gone.seconds is not None
     assert gone.said == "the server died (signal SIGKILL)"
     rows = of(found, "load")

@@ -683,6 +683,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     def in_time(start: Start) -> bool:
         return duration is None or start.how not in ("at", "every") or start.seconds < duration
 
+    printed = texts.filter(str.isprintable)
     group = st.builds(
         Group,
         count=st.integers(1, 4),
@@ -692,7 +693,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         turns=st.sampled_from(["last", "all", "40", "2-3"]),
         slots=st.sampled_from(["neighbours", "spread", "low", "high", "server"]),
         again=st.just(False) if duration is None else st.booleans(),
-        recordings=st.lists(texts.map("r{}".format), max_size=2),
+        recordings=st.lists(printed.map("r{}".format), max_size=2),
     )
     spoken = st.builds(
         Pace,
@@ -712,8 +713,8 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     )
     scenario = st.builds(
         Scenario,
-        recording=texts.map("r{}".format),
-        callers=st.dictionaries(st.from_regex(r"[\w-]+", fullmatch=True), group, min_size=1, max_size=3),
+        recording=printed.map("r{}".format),
+        callers=st.dictionaries(st.from_regex(r"[\w-]{1,20}", fullmatch=True), group, min_size=1, max_size=3),
         server=st.builds(
             Server, slots=st.integers(12, 64), kv_unified=st.booleans(), similarity=st.none() | st.floats(0, 1)
         ),

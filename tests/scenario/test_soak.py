@@ -85,6 +85,40 @@ def test_they_come_back_from_what_a_run_keeps() -> None:
             {"baseline": {"every": "1 min"}, "duration": None, "callers": {"a": {"count": 2}}},
             "baseline.every: the load has no end that could be told; give a duration, such as 4 h",
         ),
+        (
+            {"phases": [phase("n" * 21)]},
+            "phases: a phase's name has 20 characters at the most, so that tables stay whole; got 21",
+        ),
+        (
+            {"phases": [phase("a\nb")]},
+            r"phases: a phase's name is one line of printable characters; got 'a\nb'",
+        ),
+        ({"phases": [phase("a\x1b[2J")]}, "phases: a phase's name is one line of printable characters"),
+        (
+            {"callers": {"g" * 21: {"count": 1}}},
+            "a group's name has 20 characters at the most, so that tables stay whole; got 21",
+        ),
+        (
+            {"baseline": {"every": "10 min"}},
+            "baseline.every: no pause would come: expected less than the load's 10 min; got 10 min",
+        ),
+        (
+            {"phases": [phase()], "baseline": {"every": "2 min"}},
+            "baseline.every: no pause would come: expected less than the load's 1 min; got 2 min",
+        ),
+        (
+            {"timeout": {"outage": "10 s", "first_token": "5 s"}},
+            "timeout.outage: expected timeout.silence, which is 30 s, or more, since a reply may be waited for",
+        ),
+        (
+            {"timeout": {"outage": "1 min"}},
+            "timeout.outage: expected timeout.first_token, which is 2 min, or more, since a reply may be waited for",
+        ),
+        (
+            {"sweep": {"request.x": ["a\nb", "c"]}},
+            "sweep: a load point is named after its values: expected 120 printable characters at the most; got 5",
+        ),
+        ({"sweep": {"request.x": ["a" * 121, "c"]}}, "expected 120 printable characters at the most; got 123"),
         ({"window": "100 ms"}, "window: expected 1 s to 1 h; got 100 ms"),
         ({"window": "2 h"}, "window: expected 1 s to 1 h; got 2 h"),
         (
@@ -144,3 +178,15 @@ def test_the_shipped_soaks(name: str, lasts: float, every: float) -> None:
     assert Path(find("scenarios", name)).name == f"{name}.yaml"
     assert (found.lasts, found.baseline.every) == (lasts, every)
     assert found.server.slots == sum(group.count for group in found.callers.values()) + 1  # one for who is alone
+
+
+def test_a_run_of_old_may_have_no_phases_at_all() -> None:
+    found = soak()
+    assert "phases" not in dump(found)
+    assert restore(dump(found) | {"phases": []}, "x") == found
+
+
+def test_an_empty_list_of_phases_in_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("recording: call\ncallers: {a: {count: 1}}\nphases: []\n")
+    with pytest.raises(BadInput, match=r"x\.yaml:3: phases: expected a list; got an empty list"):
+        load(str(tmp_path / "x.yaml"), ())

@@ -92,6 +92,22 @@ def test_pauses_and_what_of_a_window_they_take() -> None:
     ]
 
 
+def test_who_waits_for_a_server_that_is_away_is_there() -> None:
+    """Three callers are refused at 130 s; two of them ask again at 300 s and are served, one never comes so far."""
+    gone: dict[str, Any] = {"outcome": "error", "error": "cannot connect", "token_s": [], "first_token_s": None}
+    rows = [reply(130.0, end_s=130.0, caller=n, **gone) for n in range(3)] + [said(300.5, caller=n) for n in (0, 1)]
+    out: dict[str, Any] = {"point": "p", "repeat": 1, "since_s": 130.0, "said": "cannot connect"}
+    over = out | {"event": "outage over", "seconds": 170.5, "failed": 3}
+    again = {"event": "call", "point": "p", "repeat": 1, "group": "warm", "again": True}
+    found = course(rows, [load(), out | {"event": "outage"}, over, again], "p").windows
+    assert [(w.at, w.figures.requests, w.callers, w.dark) for w in found] == [
+        (0, 3, 3, 30), (60, 0, 3, 60), (120, 0, 3, 60), (180, 2, 3, 20.5)
+    ]  # fmt: skip
+    # who does not call again has hung up
+    left = course(rows, [load(), out | {"event": "outage"}, over], "p").windows
+    assert [w.callers for w in left] == [3, 2, 2, 2]
+
+
 def test_one_caller_at_each_time() -> None:
     rows = [alone(n, "before", 0.010, due_s=50.0 + n) for n in range(3)]
     rows += [alone(n, "during", 0.020, due_s=150.0 + n, call=1) for n in range(3)]

@@ -187,7 +187,9 @@ def test_a_command_that_is_not_there_is_said_once_and_not_tried_again(tmp_path: 
     watch(main())
 
 
-def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path: Path) -> None:
+def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_S", 20.0)
+
     async def main() -> None:
         # Three megabytes and no line end; then, later, a sample.
         script = "import os, time\nfor _ in range(48): os.write(1, b'x' * 65536)\ntime.sleep(0.5)\n"
@@ -249,7 +251,18 @@ def test_what_has_said_its_last_word_is_not_started_again(tmp_path: Path) -> Non
     watch(main())
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs prlimit")
+def test_one_that_complains_of_nothing_leaves_no_log_while_it_runs(tmp_path: Path) -> None:
+    """Nor, so, where we are killed."""
+
+    async def main() -> None:
+        seen = Seen(tmp_path, shell(f"echo '{SAMPLE}'; cat"))
+        await seen.until(lambda: seen.lines)
+        assert not seen.log.exists()
+        await seen.sampler.stop()
+
+    watch(main())
+
+
 def test_who_floods_stderr_fills_no_disk(tmp_path: Path) -> None:
     async def main() -> None:
         seen = Seen(tmp_path, shell("yes >&2"))

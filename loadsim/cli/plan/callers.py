@@ -22,6 +22,7 @@ from ...plan.variant import searched
 from ...results.write import claim, default_folder
 from ...scenario.load import load
 from ...shipped import find
+from ...types import FolderGone
 from .. import again
 from ..key import api_key
 from ..pages import leave
@@ -94,16 +95,24 @@ def callers(
 
     try:
         run_to_disk(begin, partial(look, wish, recordings, key, console), console, phases=False)
-    finally:
-        # However it ended, what was found is said.
-        found = None
-        if began(folder, made):
-            found = read(folder)
-            for text in ["", *answer(found)] if found else []:
-                console.print(text, style="bold")
-            leave(folder, console)
-    if found is None or found.stopped:
+    except FolderGone:
+        raise  # what may stand there now is not ours
+    except BaseException:
+        tell(folder, made, console)
+        raise
+    if not tell(folder, made, console):
         raise SystemExit(1)
+
+
+def tell(folder: Path, made: bool, console: Console) -> bool:
+    """Say what was found, however the search ended; whether it came to its end."""
+    if not began(folder, made):
+        return False
+    found = read(folder)
+    for text in ["", *answer(found)] if found else []:
+        console.print(text, style="bold")
+    leave(folder, console)
+    return found is not None and not found.stopped
 
 
 async def look(
