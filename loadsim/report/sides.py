@@ -1,0 +1,164 @@
+"""A run as one side of a comparison."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ..results.read import Run
+from ..stats.cards import cards, within
+from ..stats.compare import Crowd, Measured, Side
+from ..stats.headline import in_headline, last_attempts
+from ..stats.metrics import ONE_CALLER, Sample, samples
+from ..stats.spread import middle
+from ..stats.state import State, others
+from ..types import BadInput, RequestRow
+from .answer import client_limits, refusal
+from .point import Point, points
+from .words import several
+
+
+def side(run: Run) -> Side:
+    """Raises BadInput for a run without a load point."""
+    facts = run.facts
+    if (facts.get("scenario") or {}).get("probe") or any(row.row == "probe" for row in run.rows):
+        raise BadInput(f"{run.path} is a probe's run: not comparable here, compare takes load points")
+    unfinished = {point: _last_repeat(run, point) for point in {row.point for row in run.rows}}
+    kept = [row for row in run.rows if row.repeat != unfinished[row.point]]
+    lost = [point for point, repeat in unfinished.items() if repeat is not None]
+    found = points(msgspec.structs.replace(run, rows=kept))
+    measured = [_measured(run, point, kept) for point in found if point.summary.load]
+    if not measured:
+        raise BadInput(
+            f"{run.path} has no load point to compare{': no repeat was measured to its end' if lost else ''}"
+        )
+    started = (facts.get("started") or {}).get("time")
+    return Side(
+        path=str(run.path),
+        id=facts.get("id", ""),
+        ended=facts.get("ended"),
+        started=started if isinstance(started, str) else None,
+        points=measured,
+        digests=facts.get("digests") or {},
+        facts=_facts(facts),
+        scenario=dict(_flat(facts.get("scenario") or {}, "")),
+        notes=list(_notes(run, lost)),
+    )
+
+
+def _last_repeat(run: Run, point: str) -> int | None:
+    """The repeat that a point broke off in; a part of a load is no sample of it. None: it was measured to its end, or
+    has a length, so that stretches of it are samples."""
+    if run.measured(point) or _lasting(run, point):
+        return None
+    return max(row.repeat for row in run.rows if row.point == point)
+
+
+def _lasting(run: Run, point: str) -> bool:
+    return any(event.get("event") == "load" and event.get("point") == point for event in run.events)
+
+
+def _notes(run: Run, lost: Sequence[str]) -> Iterator[str]:
+    ended = run.facts.get("ended")
+    if run.live:
+        yield "the run still goes on; this is what it has so far"
+    elif ended != "complete":
+        why = run.facts.get("why")
+        yield f"the run did not complete ({ended or 'it was killed'}){f': {why}' if why else ''}"
+    for point in lost:
+        yield f"{point}: the repeat that was broken off is left out"
+    if run.torn and not run.live:
+        yield f"{several(run.torn, 'file')} broke off in half a line, which is left out"
+    if run.left_over:
+        yield f"{several(run.left_over, 'row')} of load points that were begun again are left out"
+
+
+def _measured(run: Run, point: Point, kept: Sequence[RequestRow]) -> Measured:
+    rows = [row for row in kept if row.point == point.name]
+    notes = []
+    if limits := client_limits(point.client):
+        notes.append(f"the client was a bottleneck at {point.name}: {limits}")
+    if point.outages:
+        notes.append(f"nobody was given a token for a part of {point.name}")
+    found = samples(rows, _lasting(run, point.name))
+    return Measured(
+        name=point.name,
+        crowds={who: _crowd(who, found[who], rows) for who in _ordered(found, point)},
+        time_scale=point.setting.around.time_scale,
+        state=_state(run, rows),
+        refused=refusal(point),
+        notes=notes,
+    )
+
+
+def _ordered(found: dict[str, list[Sample]], point: Point) -> list[str]:
+    """One caller first, then the groups as the scenario lists them."""
+    return [name for name in (ONE_CALLER, *(who.name for who in point.summary.load)) if name in found]
+
+
+def _crowd(name: str, found: list[Sample], rows: Sequence[RequestRow]) -> Crowd:
+    """`rows`: the point's."""
+    alone = name == ONE_CALLER
+    mine = [row for row in rows if (row.row == "baseline" if alone else row.row == "load" and row.group == name)]
+    good = [row for row in last_attempts(row for row in mine if row.outcome != "superseded") if in_headline(row)]
+    whole = [row for row in good if row.outcome == "ok"]
+    return Crowd(
+        name=name,
+        samples=found,
+        callers=len({row.caller for row in mine}),
+        prompt=middle(None if row.prompt_n is None else row.prompt_n + (row.cache_n or 0) for row in good),
+        new=middle(row.new_tokens for row in good),
+        reply=middle(row.predicted_n if row.predicted_n is not None else len(row.token_s) for row in whole),
+        cap=middle(row.max_tokens for row in good),
+        kinds=dict(Counter(row.kind for row in good if row.kind is not None)),
+    )
+
+
+def _state(run: Run, rows: Sequence[RequestRow]) -> State:
+    starts = [row.sent_s for row in rows if row.sent_s is not None]
+    start, end = min(starts, default=0.0), max((row.end_s or 0.0 for row in rows), default=0.0)
+    names = [str(card.get("name") or "?") for card in run.facts.get("cards") or []]
+    server, host = run.facts.get("server") or {}, run.facts.get("host") or {}
+    seen = cards(within(run.card, start, end))
+    if not (server.get("embedded") or server.get("command")):
+        return State(cards=seen, names=names)
+    return State(
+        cards=seen,
+        names=names,
+        cpu=host.get("cpu"),
+        cores=host.get("cores"),
+        others=others(within(run.host, start, end)),
+    )
+
+
+def _facts(facts: dict[str, Any]) -> dict[str, str | None]:
+    """What people change on purpose, and what bears on the figures. An address without what may be secret in it."""
+    server, host, versions = (facts.get(name) or {} for name in ("server", "host", "versions"))
+    url = urlsplit(str(server.get("url") or ""))
+    ours = server.get("embedded") or server.get("command")
+    cards = sorted(str(card.get("name") or "?") for card in facts.get("cards") or [])
+    told = {
+        "server": "one that loadsim started" if ours else f"{url.hostname}:{url.port}" if url.hostname else None,
+        "build": server.get("build"),
+        "model": server.get("model"),
+        "slots": server.get("slots"),
+        "context a slot": server.get("context"),
+        "card": ", ".join(cards) or None,
+        "driver": ", ".join(sorted({str(card.get("driver")) for card in facts.get("cards") or []})) or None,
+        "client's CPU": host.get("cpu"),
+        "client's cores": host.get("cores"),
+        "loadsim": versions.get("loadsim"),
+        "python": versions.get("python"),
+    }
+    return {name: None if value is None else str(value) for name, value in told.items()}
+
+
+def _flat(tree: Any, above: str) -> Iterator[tuple[str, Any]]:
+    """Dotted keys and their values."""
+    if isinstance(tree, dict) and tree:
+        for key, value in tree.items():
+            yield from _flat(value, f"{above}.{key}" if above else str(key))
+    elif above:
+        yield above, tree
