@@ -18,6 +18,7 @@ COMMANDS = {
     "plan": "Say what a card will hold, before you rent it.",
     "report": "Print a finished run's table again.",
     "export": "Write a run as CSV, Parquet, JSON, percentiles or Markdown.",
+    "compare": "Say what differs between two runs, and how sure that is.",
 }
 
 

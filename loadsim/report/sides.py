@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..results.read import Run
-from ..stats.cards import cards, within
-from ..stats.compare import Crowd, Measured, Side
+from ..stats.cards import cards, host, within
+from ..stats.comparison import Crowd, Measured, Named, Side
 from ..stats.headline import in_headline, last_attempts
 from ..stats.metrics import ONE_CALLER, Sample, samples
 from ..stats.spread import middle
@@ -36,14 +36,16 @@ def side(run: Run) -> Side:
         )
     started = (facts.get("started") or {}).get("time")
     return Side(
-        path=str(run.path),
-        id=facts.get("id", ""),
-        ended=facts.get("ended"),
-        started=started if isinstance(started, str) else None,
+        run=Named(
+            path=str(run.path),
+            id=facts.get("id", ""),
+            ended=facts.get("ended"),
+            started=started if isinstance(started, str) else None,
+        ),
         points=measured,
         digests=facts.get("digests") or {},
         facts=_facts(facts),
-        scenario=dict(_flat(facts.get("scenario") or {}, "")),
+        scenario={key: value for key, value in _flat(facts.get("scenario") or {}, "") if key != "server.url"},
         notes=list(_notes(run, lost)),
     )
 
@@ -120,16 +122,19 @@ def _state(run: Run, rows: Sequence[RequestRow]) -> State:
     starts = [row.sent_s for row in rows if row.sent_s is not None]
     start, end = min(starts, default=0.0), max((row.end_s or 0.0 for row in rows), default=0.0)
     names = [str(card.get("name") or "?") for card in run.facts.get("cards") or []]
-    server, host = run.facts.get("server") or {}, run.facts.get("host") or {}
+    server, machine = run.facts.get("server") or {}, run.facts.get("host") or {}
     seen = cards(within(run.card, start, end))
     if not (server.get("embedded") or server.get("command")):
         return State(cards=seen, names=names)
+    during = within(run.host, start, end)
+    found = host(during)
     return State(
         cards=seen,
         names=names,
-        cpu=host.get("cpu"),
-        cores=host.get("cores"),
-        others=others(within(run.host, start, end)),
+        cpu=machine.get("cpu"),
+        cores=machine.get("cores"),
+        busy=None if found is None else found.cpu,
+        others=others(during),
     )
 
 

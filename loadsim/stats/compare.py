@@ -7,130 +7,30 @@ least that counts. Pure; the structs hold all that any output shows.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from .difference import holm, of_counts, of_ratio
+from .comparison import (
+    CONFIDENCE,
+    LEAST,
+    Changed,
+    Comparison,
+    Crowd,
+    Difference,
+    Measured,
+    PointDifference,
+    Side,
+    Verdict,
+)
+from .difference import Gap, holm, of_counts, of_ratio
 from .metrics import DECODE, ENOUGH, METRICS, OF_ONE, ONE_CALLER, SHARE, Metric, Sample
 from .spread import Range
-from .state import State, moved
+from .state import disturbed, moved
 
-Verdict = Literal["better", "worse", "mixed", "no difference seen", "too few repeats", "not comparable", "unknown"]
-
-CONFIDENCE = 0.95
-LEAST = 0.03  # a smaller relative difference is none: two runs of one thing differ by as much
 REPLY_LENGTH, PROMPT_LENGTH = 0.1, 0.05  # by which tokens of a reply, and of a prompt, may differ
 DIGITS = 2  # tokens that the digits spoken at a message's end may differ by
 KINDS = 0.1  # of the replies that count may be of another kind in the other run
-
-
-class Crowd(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of a load point, or one caller alone, in one run. `prompt`, `new`, `reply`: medians of a prompt's tokens,
-    of those that were new, and of a reply's; `cap`: of max_tokens. `kinds`: the replies that count, by kind."""
-
-    name: str
-    samples: list[Sample]
-    callers: int = 0
-    prompt: float | None = None
-    new: float | None = None
-    reply: float | None = None
-    cap: float | None = None
-    kinds: dict[str, int] = {}
-
-
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """A load point of one run. `refused`: why its figures are no answer; `notes`: what the reader must know of it."""
-
-    name: str
-    crowds: dict[str, Crowd]
-    time_scale: float = 1.0
-    state: State = State()
-    refused: str | None = None
-    notes: list[str] = []
-
-
-class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the two runs. `digests`: of its recordings, by name; `facts`: what may differ on purpose, by a word such
-    as `build`; `scenario`: dotted keys and their values; `notes`: what its end says of it."""
-
-    path: str
-    id: str
-    ended: str | None
-    points: list[Measured]
-    started: str | None = None
-    digests: dict[str, str] = {}
-    facts: dict[str, str | None] = {}
-    scenario: dict[str, Any] = {}
-    notes: list[str] = []
-
-
-class Changed(msgspec.Struct, frozen=True):
-    """A setting or a fact that is not the same in both runs; None: not told."""
-
-    key: str
-    a: Any
-    b: Any
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one group in both runs.
-
-    a, b: over repeats, in the metric's unit: the geometric mean of the repeats' own figures and their range; of counts
-    the share of all replies that were bad, with the lowest and the highest repeat. `hits`: bad replies and all, of A
-    and of B, where such are counted. change: B's difference from A, relative to A (0.1: 10 % more), or of counts in
-    shares (0.1: 10 points more). low, high: its 95 % interval, p: of a difference no larger than `least`, adjusted: p
-    after Holm for all looks; None: not to be had, from too few repeats or of what is not known. `why`: what keeps the
-    verdict from being one.
-    """
-
-    metric: str
-    who: str
-    unit: str
-    counted: bool
-    less_is_better: bool
-    a: Range | None
-    b: Range | None
-    hits: tuple[tuple[int, int], tuple[int, int]] | None = None
-    change: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    adjusted: float | None = None
-    verdict: Verdict
-    why: str = ""
-
-
-class PointDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A load point in both runs, under its name in each. `reasons`: why it, or its speed, is not comparable.
-
-    alone: by how much one caller alone decodes faster in B: how the machine, or the server as a whole, moved."""
-
-    a: str
-    b: str
-    verdict: Verdict
-    differences: list[Difference]
-    reasons: list[str] = []
-    notes: list[str] = []
-    alone: Difference | None = None
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """B beside A. `looks`: differences that were tested; `least`: the smallest relative one that counts. `changed`:
-    facts such as the build; `settings`: keys of the scenario. `only_a`, `only_b`: points of one run alone."""
-
-    a: Side
-    b: Side
-    verdict: Verdict
-    points: list[PointDifference]
-    only_a: list[str]
-    only_b: list[str]
-    changed: list[Changed]
-    settings: list[Changed]
-    looks: int
-    least: float
-    confidence: float = CONFIDENCE
-    notes: list[str] = []
 
 
 def compare(a: Side, b: Side, least: float = LEAST) -> Comparison:
@@ -141,14 +41,14 @@ def compare(a: Side, b: Side, least: float = LEAST) -> Comparison:
     found = _adjusted(found)
     looks = [each for point in found for each in point.differences if each.p is not None]
     notes = [f"{label}: {note}" for label, side in (("A", a), ("B", b)) for note in side.notes]
-    if a.id and a.id == b.id:
+    if a.run.id and a.run.id == b.run.id:
         notes.append("A and B are the same run.")
     notes += [
         f"{one} in A is compared with {other} in B: each run has this one point" for one, other in pairs if one != other
     ]
     return Comparison(
-        a=a,
-        b=b,
+        a=a.run,
+        b=b.run,
         verdict=overall(point.verdict for point in found),
         points=found,
         only_a=only_a,
@@ -215,7 +115,6 @@ def _point(a: Measured, b: Measured, least: float) -> PointDifference:
     if ONE_CALLER in a.crowds and ONE_CALLER in b.crowds:
         one, other = a.crowds[ONE_CALLER], b.crowds[ONE_CALLER]
         baseline = [f"{ONE_CALLER}: {why}" for why in unlike_rows(one, other)]
-        notes += baseline
         differences += _differences(OF_ONE, ONE_CALLER, one, other, baseline, [], state, least)
     for name, theirs in groups:
         who = name if name == theirs else f"{name} / {theirs}"
@@ -225,12 +124,14 @@ def _point(a: Measured, b: Measured, least: float) -> PointDifference:
         differences += _differences(
             METRICS, who, a.crowds[name], b.crowds[theirs], stops, [*stops, *baseline], state, least
         )
+    notes += [why for why in baseline if all(why.partition(": ")[2] not in told for told in unlikes)]
     return PointDifference(
         a=a.name,
         b=b.name,
         verdict="unknown",
         differences=differences,
         reasons=[*reasons, *unlikes, *state],
+        disturbed=disturbed(a.state, b.state),
         notes=notes,
     )
 
@@ -272,9 +173,11 @@ def unlike_rows(a: Crowd, b: Crowd) -> Iterator[str]:
 def _difference(metric: Metric, who: str, a: Crowd, b: Crowd, stops: list[str], least: float) -> Difference | None:
     """One metric; None: neither run has it. Its verdict stands when all looks are known."""
     if metric.counted:
-        of_a, of_b = _counts(metric.name, a.samples), _counts(metric.name, b.samples)
-        one, other = _counted(of_a), _counted(of_b)
+        counts_a, counts_b = _counts(metric.name, a.samples), _counts(metric.name, b.samples)
+        one, other = _counted(counts_a), _counted(counts_b)
+        values_a, values_b = ([bad / of for bad, of in counts] for counts in (counts_a, counts_b))
     else:
+        counts_a, counts_b = [], []
         values_a, values_b = _values(metric.name, a.samples), _values(metric.name, b.samples)
         one, other = _ranged(values_a), _ranged(values_b)
     if one is None and other is None:
@@ -287,21 +190,31 @@ def _difference(metric: Metric, who: str, a: Crowd, b: Crowd, stops: list[str], 
         less_is_better=metric.less_is_better,
         a=one,
         b=other,
+        repeats_a=values_a,
+        repeats_b=values_b,
+        counts_a=counts_a,
+        counts_b=counts_b,
         verdict="unknown",
     )
     change = msgspec.structs.replace
     if one is None or other is None:
         return change(found, why=f"not known in {'A' if one is None else 'B'}")
-    if metric.counted:
-        found = change(found, hits=(_sum(of_a), _sum(of_b)), change=other.mid - one.mid)
-    else:
-        found = change(found, change=other.mid / one.mid - 1)
+    found = change(found, change=other.mid - one.mid if metric.counted else other.mid / one.mid - 1)
     if stops:
         return change(found, verdict="not comparable", why=stops[0])
     if (few := min(one.n, other.n)) < ENOUGH:
         return change(found, verdict="too few repeats", why=f"{few} of {ENOUGH}")
-    gap = of_counts(of_a, of_b, CONFIDENCE) if metric.counted else of_ratio(values_a, values_b, CONFIDENCE, least)
-    return change(found, low=gap.low, high=gap.high, p=gap.p, verdict="no difference seen")
+    gap = gap_of(found, CONFIDENCE, least)
+    # Where no reply was bad in either run there is nothing to look at, whatever the runs are like.
+    looked = gap.p if one.high or other.high else None
+    return change(found, low=gap.low, high=gap.high, p=looked, verdict="no difference seen")
+
+
+def gap_of(found: Difference, confidence: float, least: float = 0.0) -> Gap:
+    """How far a difference reaches, at this confidence; `least` is of relative differences."""
+    if found.counted:
+        return of_counts(found.counts_a, found.counts_b, confidence)
+    return of_ratio(found.repeats_a, found.repeats_b, confidence, least)
 
 
 def _adjusted(points: list[PointDifference]) -> list[PointDifference]:
@@ -309,20 +222,24 @@ def _adjusted(points: list[PointDifference]) -> list[PointDifference]:
     adjusted = iter(holm([each.p for point in points for each in point.differences if each.p is not None]))
     done = []
     for point in points:
-        found = [each if each.p is None else _judged(each, next(adjusted)) for each in point.differences]
+        found = [
+            each if each.p is None else _judged(each, next(adjusted), point.disturbed) for each in point.differences
+        ]
         alone = next((each for each in found if each.who == ONE_CALLER and each.metric == DECODE), None)
         verdict = of_point(each.verdict for each in found)
         done.append(msgspec.structs.replace(point, differences=found, alone=alone, verdict=verdict))
     return done
 
 
-def _judged(difference: Difference, adjusted: float) -> Difference:
-    sure = adjusted < 1 - CONFIDENCE and difference.change
-    less = (difference.change or 0.0) < 0
+def _judged(difference: Difference, adjusted: float, others: list[str]) -> Difference:
+    """`others`: what may have made a difference of speed."""
     verdict: Verdict = "no difference seen"
-    if sure:
-        verdict = "better" if less == difference.less_is_better else "worse"
-    return msgspec.structs.replace(difference, adjusted=adjusted, verdict=verdict)
+    why = ""
+    if adjusted < 1 - CONFIDENCE and difference.change:
+        verdict = "better" if (difference.change < 0) == difference.less_is_better else "worse"
+        if others and METRICS[difference.metric].speed:
+            verdict, why = "not comparable", others[0]
+    return msgspec.structs.replace(difference, adjusted=adjusted, verdict=verdict, why=why)
 
 
 def _groups(point: Measured) -> list[str]:

@@ -55,7 +55,7 @@ def of_counts(a: Sequence[tuple[int, int]], b: Sequence[tuple[int, int]], confid
     (hits_a, of_a), (hits_b, of_b) = _pooled(a), _pooled(b)
     mid = hits_b / of_b - hits_a / of_a
     over = _welch([hits / of for hits, of in a], [hits / of for hits, of in b], confidence, least)
-    pooled = _newcombe(hits_a, of_a, hits_b, of_b, confidence)
+    pooled = newcombe(hits_a, of_a, hits_b, of_b, confidence)
     exact = fisher(hits_a, of_a, hits_b, of_b) if abs(mid) > least else 1.0
     low, high = min(pooled.low, over.low, mid), max(pooled.high, over.high, mid)
     return Gap(mid=mid, low=max(low, -1.0), high=min(high, 1.0), p=max(exact, over.p))
@@ -98,8 +98,8 @@ def _welch(a: Sequence[float], b: Sequence[float], confidence: float, least: flo
     return Gap(mid=mid, low=mid - half, high=mid + half, p=min(p, 1.0))
 
 
-def _newcombe(hits_a: int, of_a: int, hits_b: int, of_b: int, confidence: float) -> Interval:
-    """Of the difference of two shares, from Wilson's interval of each (Newcombe 1998, method 10)."""
+def newcombe(hits_a: int, of_a: int, hits_b: int, of_b: int, confidence: float) -> Interval:
+    """The interval of the difference of two shares, from Wilson's interval of each (Newcombe 1998, method 10)."""
     a, b = _wilson(hits_a, of_a, confidence), _wilson(hits_b, of_b, confidence)
     mid = b.mid - a.mid
     return Interval(

@@ -13,14 +13,19 @@ CLOCK = 0.03  # relative, of clocks and of the power limit
 OTHERS = 0.25  # cores that other programs took: so much of a small machine is no noise
 
 
+FULL = 0.95  # of this machine: beside others, the server then waits for a core, and nobody logs for how long
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """`cards`: by number, with their names. Of a server that loadsim started, which computes on this machine: `cpu` and
-    `cores` of it, and `others`, how many cores other programs took; None: not known, or the server is elsewhere."""
+    `cores` of it, `busy`, how much of all cores was in use, and `others`, how many cores other programs took; None: not
+    known, or the server is elsewhere."""
 
     cards: list[CardSummary] = []
     names: list[str] = []
     cpu: str | None = None
     cores: int | None = None
+    busy: float | None = None
     others: float | None = None
 
 
@@ -35,8 +40,19 @@ def others(samples: Sequence[HostSample]) -> float | None:
 
 
 def moved(a: State, b: State) -> list[str]:
-    """Why speeds of A and of B are those of different machines, as far as logs tell."""
+    """Why speeds of A and of B are those of different machines, as far as logs tell: none is comparable."""
     return [*_cards(a, b), *_machine(a, b)]
+
+
+def disturbed(a: State, b: State) -> list[str]:
+    """What else this machine did while its server was measured. Where a difference is seen, it may come from that."""
+    if a.others is None or b.others is None:
+        return []
+    told = f"other programs took {a.others:.2f} cores of this machine in A, {b.others:.2f} in B"
+    if abs(a.others - b.others) > OTHERS:
+        return [told]
+    full = any(state.busy is not None and state.busy > FULL and (state.others or 0.0) > OTHERS for state in (a, b))
+    return [f"{told}, and it was full"] if full else []
 
 
 def _cards(a: State, b: State) -> Iterator[str]:
@@ -63,5 +79,3 @@ def _cards(a: State, b: State) -> Iterator[str]:
 def _machine(a: State, b: State) -> Iterator[str]:
     if a.cpu and b.cpu and (a.cpu, a.cores) != (b.cpu, b.cores):
         yield f"another machine: {a.cpu}, {a.cores} cores in A, {b.cpu}, {b.cores} cores in B"
-    elif a.others is not None and b.others is not None and abs(a.others - b.others) > OTHERS:
-        yield f"other programs took {a.others:.2f} cores of this machine in A, {b.others:.2f} in B"
