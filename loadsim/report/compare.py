@@ -217,6 +217,7 @@ def ruling_line(ruling: Ruling) -> str:
 
 def _table(point: PointDifference) -> Table:
     table = grid(*_heads(point))
+    table.columns[0].no_wrap = False  # a group's name may be long
     if _judged(point):
         table.columns[-1].justify = "left"
     for column in table.columns[1:]:

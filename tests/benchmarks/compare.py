@@ -22,7 +22,8 @@ import msgspec
 
 from loadsim.report.sides import side
 from loadsim.results.read import read
-from loadsim.stats.compare import Comparison, compare
+from loadsim.stats.compare import compare
+from loadsim.stats.comparison import Comparison
 
 ROOT = Path(__file__).parents[2]
 FIRST, STEP = 0.1, 0.01

@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.coverage [--trials 4000] [--seed 1]`: how often the intervals of `loadsim compare` cover.
+"""`python -m tests.benchmarks.coverage [--trials 2000] [--seed 1]`: how often the intervals of `loadsim compare` cover.
 
 Simulated pairs of runs whose difference is known: how often, in 100, the interval of 95 % covers it, by repeats and by
 noise. B is 10 % more than A. Noise is normal, lognormal, or skewed (1 plus an exponential waiting time), each with the
@@ -10,6 +10,7 @@ often a metric is that is 10 % more.
 import argparse
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,32 +94,30 @@ def called(spread: float, factor: float, repeats: int, trials: int, seed: int) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.coverage", description=__doc__)
-    parser.add_argument("--trials", type=int, default=4000)
+    parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     given: Any = parser.parse_args()
     trials, seed = given.trials, given.seed
 
-    def line(name: str, count: Callable[[int], int]) -> None:
-        print(f"{name:44}" + "".join(f"{100 * count(repeats) / trials:10.1f}" for repeats in REPEATS), flush=True)
+    def line(name: str, count: Callable[..., int]) -> None:
+        shares = [100 * count(repeats=repeats) / trials for repeats in REPEATS]
+        print(f"{name:44}" + "".join(f"{share:10.1f}" for share in shares), flush=True)
 
     print(f"{trials:,} simulated pairs each, seed {seed}; covered in 100, by repeats on each side")
     print(f"{'':44}" + "".join(f"{repeats:10}" for repeats in REPEATS))
     for kind in NOISE:
         for spreads in SPREADS:
             a, b = (f"{100 * spread:.0f} %" for spread in spreads)
-            line(f"{kind}, {a} in A, {b} in B", lambda n, kind=kind, s=spreads: covered(kind, s, n, trials, seed))
+            line(f"{kind}, {a} in A, {b} in B", partial(covered, kind, spreads, trials=trials, seed=seed))
     for bursts in (False, True):
         for shares in ((0.05, 0.05), (0.05, 0.25)):
             a, b = (f"{100 * share:.0f} %" for share in shares)
             name = f"bad replies, {a} in A, {b} in B{', in bursts' if bursts else ''}"
-            line(name, lambda n, s=shares, bursts=bursts: covered_counts(s, bursts, n, trials // 4, seed) * 4)
-    print(f"\nof 12 metrics, in 100 comparisons (least {LEAST:.0%}, Holm)")
+            line(name, partial(covered_counts, shares, bursts, trials=trials, seed=seed))
+    print(f"\nin 100 comparisons of 12 metrics (least {LEAST:.0%}, Holm), by repeats")
     for spread in (0.01, 0.02, 0.03, 0.05):
-        line(
-            f"called different where nothing is, {spread:.0%}",
-            lambda n, s=spread: called(s, 1, n, trials // 8, seed) * 8,
-        )
-        line(f"10 % more is called so, {spread:.0%}", lambda n, s=spread: called(s, FACTOR, n, trials // 8, seed) * 8)
+        line(f"one is called where none differs, {spread:.0%}", partial(called, spread, 1.0, trials=trials, seed=seed))
+        line(f"the one of +10 % is called, {spread:.0%}", partial(called, spread, FACTOR, trials=trials, seed=seed))
 
 
 if __name__ == "__main__":
