@@ -141,7 +141,7 @@ def _machine(point: PointDifference, named: bool, changed: bool) -> Iterator[str
         yield f"{at}One caller alone decodes as before, as far as can be seen: {rate}."
     if alone.verdict not in ("better", "worse"):
         return
-    how = f"{percent(abs(alone.change))} {'faster' if alone.change > 0 else 'slower'}"
+    how = f"{_bare(abs(alone.change)).lstrip('+')} % {'faster' if alone.change > 0 else 'slower'}"
     yield f"{at}The server or its machine as a whole is {how}: {rate}."
     share = next((each for each in point.differences if each.metric == SHARE), None)
     if share is not None and share.verdict == "no difference seen":

@@ -85,6 +85,9 @@ def _measured(run: Run, point: Point, kept: Sequence[RequestRow]) -> Measured:
     if point.outages:
         notes.append(f"nobody was given a token for a part of {point.name}")
     found = samples(rows, _lasting(run, point.name))
+    repeats, most = len({row.repeat for row in rows}), max(map(len, found.values()), default=0)
+    if most > repeats:
+        notes.append(f"{most} stretches of equal time of {point.name} are its samples, for want of repeats")
     return Measured(
         name=point.name,
         crowds={who: _crowd(who, found[who], rows) for who in _ordered(found, point)},
@@ -162,7 +165,7 @@ def _facts(facts: dict[str, Any]) -> dict[str, str | None]:
 
 def _flat(tree: Any, above: str) -> Iterator[tuple[str, Any]]:
     """Dotted keys and their values."""
-    if isinstance(tree, dict) and tree:
+    if isinstance(tree, dict):
         for key, value in tree.items():
             yield from _flat(value, f"{above}.{key}" if above else str(key))
     elif above:

@@ -48,7 +48,7 @@ def test_the_sentence_names_what_is_sure() -> None:
 def test_a_machine_that_moved_is_said() -> None:
     told = words(text(compare(*both(times=1.1, alone=1.1))))
 
-    assert "The server or its machine as a whole is 9.09 % slower: one caller's decode rate -9.1 %" in told
+    assert "The server or its machine as a whole is 9.1 % slower: one caller's decode rate -9.1 %" in told
     assert "What the load does to it is not seen to differ: share 0.0 %" in told
     assert "run A again to tell whether its machine has changed" in told
 

@@ -101,6 +101,7 @@ def test_a_long_load_is_ten_blocks(tmp_path: Path) -> None:
     found = of(write(tmp_path / "a", *load, events=(begun,), ended=None))
 
     assert len(found.points[0].crowds["warm"].samples) == 10
+    assert found.points[0].notes == ["10 stretches of equal time of p are its samples, for want of repeats"]
     assert found.notes == ["the run did not complete (it was killed)"]
 
 

@@ -101,6 +101,14 @@ def test_what_one_run_does_not_know_is_unknown_and_no_figure_of_0() -> None:
     assert told.verdict == "no difference seen"
 
 
+def test_a_figure_of_0_has_no_ratio_and_is_left_out() -> None:
+    stuck = [Sample(figures={"decode p50": 50 * x if x != 1.01 else 0.0}) for x in (*STEADY, 1.0)]
+    decode = found(compare(side(point()), side(point(crowd(samples=stuck)))), "decode p50")
+
+    assert decode.b is not None
+    assert (decode.b.n, decode.verdict) == (5, "no difference seen")
+
+
 def test_errors_in_every_repeat_are_worse() -> None:
     failing = [Sample(figures={}, counts={"errors": (4, 12)}) for _ in STEADY]
     told = compare(side(point()), side(point(crowd(samples=failing))))
