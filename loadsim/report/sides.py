@@ -16,6 +16,7 @@ from ..stats.spread import middle
 from ..stats.state import State, others
 from ..types import BadInput, RequestRow
 from .answer import client_limits, refusal
+from .mask import masked_all
 from .point import Point, points
 from .words import several
 
@@ -44,9 +45,11 @@ def side(run: Run) -> Side:
         ),
         points=measured,
         digests=facts.get("digests") or {},
-        facts=_facts(facts),
-        scenario={key: value for key, value in _flat(facts.get("scenario") or {}, "") if key != "server.url"},
-        notes=list(_notes(run, lost)),
+        facts=masked_all(_facts(facts)),
+        scenario={
+            key: value for key, value in _flat(masked_all(facts.get("scenario") or {}), "") if key != "server.url"
+        },
+        notes=masked_all(list(_notes(run, lost))),
     )
 
 

@@ -35,6 +35,14 @@ def test_a_run_as_one_side(tmp_path: Path) -> None:
     assert "secret" not in msgspec.json.encode(found).decode()
 
 
+def test_no_secret_of_a_run_of_old_comes_out(tmp_path: Path) -> None:
+    scenario = {"server": {"launch": "serve --api-key hidden1 -np 3"}, "request": {"api_key": "hidden2"}}
+    found = of(write(tmp_path / "a", *rows(), scenario=scenario, ended="stopped", why="http://me:hidden3@x/ is gone"))
+
+    assert found.scenario["server.launch"] == "serve --api-key *** -np 3"
+    assert "hidden" not in msgspec.json.encode(found).decode()
+
+
 def test_a_probes_run_is_refused_in_one_line(tmp_path: Path) -> None:
     asked = write(tmp_path / "a", row(row="probe", probe={"replaced": 4}), scenario={"probe": {"kind": "reach"}})
 
