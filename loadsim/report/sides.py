@@ -15,10 +15,9 @@ from ..stats.metrics import ONE_CALLER, Sample, samples
 from ..stats.spread import middle
 from ..stats.state import State, others
 from ..types import BadInput, RequestRow
-from .answer import client_limits, refusal
+from .answer import client_limits, refusal, state, unsteady
 from .mask import masked_all
 from .point import Point, points
-from .words import several
 
 
 def side(run: Run) -> Side:
@@ -66,18 +65,10 @@ def _lasting(run: Run, point: str) -> bool:
 
 
 def _notes(run: Run, lost: Sequence[str]) -> Iterator[str]:
-    ended = run.facts.get("ended")
-    if run.live:
-        yield "the run still goes on; this is what it has so far"
-    elif ended != "complete":
-        why = run.facts.get("why")
-        yield f"the run did not complete ({ended or 'it was killed'}){f': {why}' if why else ''}"
+    for told in state(run):
+        yield f"{told[0].lower()}{told[1:]}".removesuffix(".")
     for point in lost:
         yield f"{point}: the repeat that was broken off is left out"
-    if run.torn and not run.live:
-        yield f"{several(run.torn, 'file')} broke off in half a line, which is left out"
-    if run.left_over:
-        yield f"{several(run.left_over, 'row')} of load points that were begun again are left out"
 
 
 def _measured(run: Run, point: Point, kept: Sequence[RequestRow]) -> Measured:
@@ -85,6 +76,8 @@ def _measured(run: Run, point: Point, kept: Sequence[RequestRow]) -> Measured:
     notes = []
     if limits := client_limits(point.client):
         notes.append(f"the client was a bottleneck at {point.name}: {limits}")
+    if moved := unsteady(point):
+        notes.append(f"{point.name}: {moved.partition(':')[0]}")  # the share's interval shows it
     if point.outages:
         notes.append(f"nobody was given a token for a part of {point.name}")
     found = samples(rows, _lasting(run, point.name))

@@ -85,7 +85,7 @@ def test_a_torn_line_is_told(tmp_path: Path) -> None:
     with (folder / "requests.jsonl").open("ab") as file:
         file.write(b'{"point":')
 
-    assert of(folder).notes == ["1 file broke off in half a line, which is left out"]
+    assert of(folder).notes == ["1 file ends in half a line, which is left out"]
 
 
 def test_a_point_of_errors_has_no_answer(tmp_path: Path) -> None:
@@ -101,6 +101,17 @@ def test_a_client_that_was_the_bottleneck_is_told(tmp_path: Path) -> None:
     assert found.points[0].notes == [
         "the client was a bottleneck at p: its event loop came 90.0 ms late at p99",
     ]
+
+
+def test_a_machine_that_moved_within_the_run_is_told(tmp_path: Path) -> None:
+    """One caller's tokens come every 20 ms before the load, and every 40 ms after it."""
+    moved = [
+        msgspec.structs.replace(each, token_s=[2 * t for t in each.token_s]) if each.side == "after" else each
+        for each in rows()
+    ]
+    found = of(write(tmp_path / "a", *moved))
+
+    assert found.points[0].notes == ["p: one caller's rate moved by 100 % from before the load to after it"]
 
 
 def test_a_long_load_is_ten_blocks(tmp_path: Path) -> None:
