@@ -120,8 +120,8 @@ def _crowd(name: str, found: list[Sample], rows: Sequence[RequestRow]) -> Crowd:
 def _state(run: Run, rows: Sequence[RequestRow]) -> State:
     starts = [row.sent_s for row in rows if row.sent_s is not None]
     start, end = min(starts, default=0.0), max((row.end_s or 0.0 for row in rows), default=0.0)
-    names = [str(card.get("name") or "?") for card in run.facts.get("cards") or []]
-    server, machine = run.facts.get("server") or {}, run.facts.get("host") or {}
+    names = [str(card.get("name") or "?") for card in _cards(run.facts)]
+    server, machine = _part(run.facts, "server"), _part(run.facts, "host")
     seen = cards(within(run.card, start, end))
     if not (server.get("embedded") or server.get("command")):
         return State(cards=seen, names=names)
@@ -130,8 +130,8 @@ def _state(run: Run, rows: Sequence[RequestRow]) -> State:
     return State(
         cards=seen,
         names=names,
-        cpu=machine.get("cpu"),
-        cores=machine.get("cores"),
+        cpu=None if machine.get("cpu") is None else str(machine["cpu"]),
+        cores=machine["cores"] if isinstance(machine.get("cores"), int) else None,
         busy=None if found is None else found.cpu,
         others=others(during),
     )
@@ -139,24 +139,43 @@ def _state(run: Run, rows: Sequence[RequestRow]) -> State:
 
 def _facts(facts: dict[str, Any]) -> dict[str, str | None]:
     """What people change on purpose, and what bears on the figures. An address without what may be secret in it."""
-    server, host, versions = (facts.get(name) or {} for name in ("server", "host", "versions"))
-    url = urlsplit(str(server.get("url") or ""))
+    server, host, versions = (_part(facts, name) for name in ("server", "host", "versions"))
     ours = server.get("embedded") or server.get("command")
-    cards = sorted(str(card.get("name") or "?") for card in facts.get("cards") or [])
+    cards = sorted(str(card.get("name") or "?") for card in _cards(facts))
     told = {
-        "server": "one that loadsim started" if ours else f"{url.hostname}:{url.port}" if url.hostname else None,
+        "server": "one that loadsim started" if ours else _place(str(server.get("url") or "")),
         "build": server.get("build"),
         "model": server.get("model"),
         "slots": server.get("slots"),
         "context a slot": server.get("context"),
         "card": ", ".join(cards) or None,
-        "driver": ", ".join(sorted({str(card.get("driver")) for card in facts.get("cards") or []})) or None,
+        "driver": ", ".join(sorted({str(card.get("driver")) for card in _cards(facts)})) or None,
         "client's CPU": host.get("cpu"),
         "client's cores": host.get("cores"),
         "loadsim": versions.get("loadsim"),
         "python": versions.get("python"),
     }
     return {name: None if value is None else str(value) for name, value in told.items()}
+
+
+def _place(url: str) -> str | None:
+    """Host and port alone; a url may hold a password."""
+    try:
+        found = urlsplit(url)
+        return f"{found.hostname}:{found.port}" if found.hostname else None
+    except ValueError:
+        return None
+
+
+def _part(facts: dict[str, Any], name: str) -> dict[str, Any]:
+    """An object of run.json, of which only a part is checked when it is read."""
+    found = facts.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _cards(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    found = facts.get("cards")
+    return [card for card in found if isinstance(card, dict)] if isinstance(found, list) else []
 
 
 def _flat(tree: Any, above: str) -> Iterator[tuple[str, Any]]:

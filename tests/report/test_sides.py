@@ -35,6 +35,24 @@ def test_a_run_as_one_side(tmp_path: Path) -> None:
     assert "secret" not in msgspec.json.encode(found).decode()
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"host": "x", "versions": [], "cards": [1, {}]},
+        {"cards": {"card": 0}, "server": {"embedded": True}, "host": {"cpu": 3, "cores": "two"}},
+        {"server": {"url": "http://x:port/"}},
+        {"server": {"url": "http://[::1"}},
+        {"started": None, "id": "", "digests": {}, "scenario": None},
+    ],
+)
+def test_what_nobody_checks_in_a_runs_facts_is_not_known_or_a_text(tmp_path: Path, damaged: dict[str, Any]) -> None:
+    found = of(write(tmp_path / "a", *rows(), **damaged))
+
+    assert len(found.points[0].crowds["warm"].samples) == 5
+    assert all(value is None or isinstance(value, str) for value in found.facts.values())
+    assert found.points[0].state.cores is None
+
+
 def test_no_secret_of_a_run_of_old_comes_out(tmp_path: Path) -> None:
     scenario = {"server": {"launch": "serve --api-key hidden1 -np 3"}, "request": {"api_key": "hidden2"}}
     found = of(write(tmp_path / "a", *rows(), scenario=scenario, ended="stopped", why="http://me:hidden3@x/ is gone"))
