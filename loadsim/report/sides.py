@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..results.read import Run
+from ..scenario.secret import masked_data
 from ..stats.cards import cards, host, within
 from ..stats.comparison import Crowd, Measured, Named, Side
 from ..stats.headline import in_headline, last_attempts
@@ -16,7 +17,6 @@ from ..stats.spread import middle
 from ..stats.state import State, others
 from ..types import BadInput, RequestRow
 from .answer import client_limits, refusal, state, unsteady
-from .mask import masked_all
 from .point import Point, points
 
 
@@ -44,11 +44,11 @@ def side(run: Run) -> Side:
         ),
         points=measured,
         digests=facts.get("digests") or {},
-        facts=masked_all(_facts(facts)),
+        facts=masked_data(_facts(facts)),
         scenario={
-            key: value for key, value in _flat(masked_all(facts.get("scenario") or {}), "") if key != "server.url"
+            key: value for key, value in _flat(masked_data(facts.get("scenario") or {}), "") if key != "server.url"
         },
-        notes=masked_all(list(_notes(run, lost))),
+        notes=masked_data(list(_notes(run, lost))),
     )
 
 
