@@ -73,10 +73,7 @@ def _template() -> jinja2.Template:
 def aligned(table: Table) -> list[bool]:
     """Of each column, whether it holds figures alone; the first one names the row."""
     cells = [[row[n] for row in table.rows if n < len(row)] for n in range(len(table.columns))]
-    return [
-        n > 0 and any(cell.strip("-") for cell in column) and all(map(FIGURE.fullmatch, column))
-        for n, column in enumerate(cells)
-    ]
+    return [n > 0 and bool(column) and all(map(FIGURE.fullmatch, column)) for n, column in enumerate(cells)]
 
 
 @cache

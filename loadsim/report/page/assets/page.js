@@ -47,7 +47,7 @@ function print(now) {
 
 for (const box of boxes) {
   const { height } = parts[box.dataset.part];
-  if (height) box.style.minHeight = `${height + 100}px`; // what comes later does not move when it is drawn
+  if (height) box.style.minHeight = `${height + 70}px`; // what comes later does not move when it is drawn
   seen.observe(box);
 }
 for (const details of document.querySelectorAll("details[data-of]")) {
