@@ -35,3 +35,7 @@ def test_a_secret_is_masked() -> None:
 
 def test_every_command_with_a_run_can_be_asked() -> None:
     assert CliRunner().invoke(scenario, ["--schema"]).exit_code == 0
+
+
+def test_what_has_its_default_is_left_out() -> None:
+    assert words_of(callers, "loadsim plan callers", "a.yaml") == ["loadsim", "plan", "callers", "a.yaml"]

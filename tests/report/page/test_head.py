@@ -11,6 +11,7 @@ from loadsim.report.page.head import head, main
 from loadsim.report.page.parts import Head
 from loadsim.report.words import TINY
 from loadsim.results.read import Run
+from loadsim.types import CardSample
 from tests.plan.test_lines import found as search
 from tests.plan.test_lines import point
 from tests.report.page.made import counts, heard, shown_of, table
@@ -140,3 +141,8 @@ def test_a_run_without_a_measured_row() -> None:
     found = of(run_of())
     assert found.answers == ["The run has no row that was measured."]
     assert found.figures == []
+
+
+def test_a_card_without_a_temperature_is_told() -> None:
+    run = replace(run_of(heard(0.1)), card=[CardSample(t_s=10.1, card=1, sm_mhz=1500.0)])
+    assert "card 1: unknown temperature" in of(run).warnings

@@ -134,3 +134,13 @@ def test_the_table_has_what_the_terminal_prints() -> None:
     assert one.rows[-1][:3] == ["count=4", "warm", "5 x 4"]
     mine = table(knee([shown]), "First token and first speech").rows[-1]
     assert mine[3] == one.rows[-1][one.columns.index("p50")] == "250"
+
+
+def test_p95_is_of_all_replies_of_a_load_point() -> None:
+    """Of 20 replies the 19th, after a rank of 95 %: 20 ms apart from the first one on."""
+    rows = [heard(0.02 * (i + 1), f"count={n}", caller=i % n, repeat=1 + i // n) for n in (1, 2) for i in range(20)]
+    places = {f"count={n}": {"sets": {"callers.warm.count": n}} for n in (1, 2)}
+    run = run_of(*rows, points=places, scenario={"callers": {"warm": {}}, "sweep": {"callers.warm.count": [1, 2]}})
+    found = chart(knee([shown_of(run)]), "knee-ttft")
+    assert series(found, "warm p50").y == [200.0, 200.0]
+    assert series(found, "warm p95").y == [380.0, 380.0]
