@@ -9,8 +9,9 @@ from ..point import Point, points
 from .over_time import over_time
 from .parts import Head, Section, Shown
 from .render import render
+from .swimlanes import swimlanes
 
-SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (over_time,)
+SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (swimlanes, over_time)
 """In the page's order; one that has no data gives None and does not appear."""
 
 
