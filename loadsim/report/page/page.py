@@ -8,10 +8,11 @@ from ..answer import answers
 from ..point import Point, points
 from .over_time import over_time
 from .parts import Head, Section, Shown
+from .playout import worst_reply
 from .render import render
 from .swimlanes import swimlanes
 
-SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (swimlanes, over_time)
+SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (swimlanes, worst_reply, over_time)
 """In the page's order; one that has no data gives None and does not appear."""
 
 
