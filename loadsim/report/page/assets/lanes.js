@@ -1,33 +1,31 @@
-"use strict";
 // Swimlanes: a line for each caller, time from left to right. Wheel, pinch, drag and keys change the time that is seen.
 
+const LANE_FONT = `12px ${FONT}`;
 const LANE_AXIS = 34; // pixels above the lines
 const LANE_SHORTEST = 0.005; // seconds that fill the picture at the closest
 const LANE_NEAR = 2; // pixels beside the pointer that still count
 
-/** A lane's picture, its controls, legend and table in `element`. */
-function lanesDrawer(element, part, theme) {
-  const { canvas, select, tip, mark, legend, table, details } = lanesFrame(element, part);
+drawers.lanes = (box, part, theme) => {
+  const { bar, canvas, select, tip, mark, legend, reset } = lanesFrame(box, part);
   let scene = null;
   let lanes = [];
   let view = { from: 0, to: 1 };
-  let paint = null;
   let width = 0;
-  let shown = null;
+  let named = 0; // pixels of the longest name
 
   const wrong = part.looks.findIndex((look) => look.state === "join");
   const state = (number) => part.looks[number].state;
   const least = (number) => (wrong >= 0 && number >= wrong ? LANE_LEAST.wrong : LANE_LEAST.usual);
   const lineHeight = () => (lanes.length > 60 ? 13 : lanes.length > 24 ? 17 : 24);
   const height = () => LANE_AXIS + lanes.length * lineHeight() + 6;
-  const margin = () => Math.min(names(), width * 0.27);
+  const margin = () => Math.min(named, width * 0.27);
   const inner = () => Math.max(width - margin() - 8, 10);
   const xOf = (t) => margin() + ((t - view.from) / (view.to - view.from)) * inner();
   const tOf = (x) => view.from + ((x - margin()) / inner()) * (view.to - view.from);
 
   function names() {
     const draw = canvas.getContext("2d");
-    draw.font = laneFont();
+    draw.font = LANE_FONT;
     return Math.max(30, ...lanes.map((lane) => draw.measureText(lane.name).width)) + 12;
   }
 
@@ -35,9 +33,9 @@ function lanesDrawer(element, part, theme) {
     scene = part.scenes[number];
     // The gravest is drawn last, and found first. A note stays with its span.
     lanes = scene.lanes.map((lane) => ({ ...lane, spans: [...lane.spans].sort((a, b) => a[2] - b[2] || a[0] - b[0]) }));
+    named = names();
     view = { from: 0, to: Math.max(scene.seconds, LANE_SHORTEST) };
     laneLegend(legend, part, scene, theme);
-    if (details.open) fillTable();
     hide();
     draw();
   }
@@ -45,15 +43,16 @@ function lanesDrawer(element, part, theme) {
   function draw() {
     if (!width) return;
     const ratio = window.devicePixelRatio || 1;
-    paint = lanePainter(theme, ratio);
+    const paint = lanePainter(theme, ratio);
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height() * ratio);
     canvas.style.height = `${height()}px`;
+    reset.hidden = !zoomed();
     canvas.dataset.from = String(view.from + (scene.start || 0));
     canvas.dataset.to = String(view.to + (scene.start || 0));
     const on = canvas.getContext("2d");
     on.scale(canvas.width / width, canvas.height / height());
-    on.fillStyle = theme.raised || theme.back;
+    on.fillStyle = theme.raised;
     on.fillRect(0, 0, width, height());
     axis(on);
     on.save();
@@ -90,7 +89,7 @@ function lanesDrawer(element, part, theme) {
     const long = start + scene.seconds >= 600;
     const scale = long ? clocked : linear;
     const ticks = scale.ticks(view.from + start, view.to + start, Math.max(inner() / 74, 1));
-    on.font = laneFont();
+    on.font = LANE_FONT;
     on.textBaseline = "middle";
     on.textAlign = "left";
     on.fillStyle = theme.soft;
@@ -139,7 +138,7 @@ function lanesDrawer(element, part, theme) {
   }
 
   function label(on) {
-    on.font = laneFont();
+    on.font = LANE_FONT;
     on.textAlign = "left";
     on.textBaseline = "middle";
     on.fillStyle = theme.ink;
@@ -159,7 +158,8 @@ function lanesDrawer(element, part, theme) {
 
   const zoom = (by, at = (view.from + view.to) / 2) => see(at - (at - view.from) * by, at + (view.to - at) * by);
   const pan = (part) => see(view.from + part * (view.to - view.from), view.to + part * (view.to - view.from));
-  const reset = () => see(0, scene.seconds);
+  const whole = () => see(0, scene.seconds);
+  const zoomed = () => view.from > 0 || view.to < scene.seconds;
 
   /** The topmost span at a place of the canvas, as it is drawn. */
   function spanAt(x, y) {
@@ -178,7 +178,7 @@ function lanesDrawer(element, part, theme) {
   function show(x, y) {
     const t = tOf(x);
     const over = y >= LANE_AXIS - 6 && x >= margin() ? scene.stripes.filter(({ start, end }) => t >= start && t <= end) : [];
-    shown = spanAt(x, y);
+    const shown = spanAt(x, y);
     if (!shown && !over.length) return hide();
     const lines = [];
     if (shown) {
@@ -188,7 +188,7 @@ function lanesDrawer(element, part, theme) {
       if (note >= 0) lines.push(["span", lane.notes[note]]);
     }
     for (const stripe of over) lines.push(["i", `${stripe.label}, ${laneWhen(scene, stripe.start, stripe.end)}`]);
-    tip.replaceChildren(...lines.map(([name, text]) => laneElement(name, text)));
+    tip.replaceChildren(...lines.map(([name, text]) => element(name, "", text)));
     tip.hidden = false;
     const left = Math.min(Math.max(x + 12, 0), Math.max(width - tip.offsetWidth, 0));
     tip.style.left = `${left}px`;
@@ -203,43 +203,30 @@ function lanesDrawer(element, part, theme) {
   }
 
   function hide() {
-    shown = null;
     tip.hidden = true;
     mark.hidden = true;
   }
 
-  function fillTable() {
-    laneTable(table, part, scene);
-  }
-
   select.addEventListener("change", () => choose(Number(select.value)));
-  details.addEventListener("toggle", () => details.open && fillTable());
-  laneHands(canvas, mark, { zoom, pan, reset, see, show, hide, tOf, margin, inner: () => inner(), view: () => view });
-  for (const [name, does] of [["in", () => zoom(0.5)], ["out", () => zoom(2)], ["back", () => pan(-0.5)], ["on", () => pan(0.5)], ["all", reset]]) {
-    element.querySelector(`[data-lanes="${name}"]`).addEventListener("click", does);
-  }
+  reset.addEventListener("click", whole);
+  laneHands(canvas, mark, { zoom, pan, whole, zoomed, see, show, hide, tOf, margin, inner, view: () => view });
+  const buttons = { in: () => zoom(0.5), out: () => zoom(2), back: () => pan(-0.5), on: () => pan(0.5) };
+  for (const [name, does] of Object.entries(buttons)) bar.querySelector(`[data-lanes="${name}"]`).addEventListener("click", does);
+  width = box.clientWidth;
+  choose(0);
 
   return {
-    start() {
-      choose(0);
-    },
-    redraw(changed) {
-      theme = changed;
+    redraw(now) {
+      theme = now;
       laneLegend(legend, part, scene, theme);
       hide();
       draw();
     },
     resize(wide) {
+      if (wide <= 0 || wide === width) return;
       width = wide;
       hide();
       draw();
     },
   };
-}
-
-drawers.lanes = (element, part, theme) => {
-  const drawer = lanesDrawer(element, part, theme);
-  drawer.start();
-  drawer.resize(element.clientWidth);
-  return { redraw: drawer.redraw, resize: drawer.resize };
 };

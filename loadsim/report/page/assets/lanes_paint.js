@@ -1,4 +1,3 @@
-"use strict";
 // How the states of a swimlane look: a colour, a height and a pattern each, so that they differ without colour too.
 
 /** `role`, `i`: the colour. `from`, `to`: from the top of a line to its bottom, 0 to 1. `mark`: a letter over what lasts
