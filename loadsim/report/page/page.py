@@ -6,13 +6,23 @@ from collections.abc import Callable, Sequence
 from ...results.read import Run
 from ..answer import answers
 from ..point import Point, points
+from .barge import barge_ins
+from .calls import calls
+from .cold import cold_joins
 from .over_time import over_time
 from .parts import Head, Section, Shown
 from .playout import worst_reply
 from .render import render
 from .swimlanes import swimlanes
 
-SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (swimlanes, worst_reply, over_time)
+SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (
+    swimlanes,
+    worst_reply,
+    cold_joins,
+    barge_ins,
+    over_time,
+    calls,
+)
 """In the page's order; one that has no data gives None and does not appear."""
 
 
