@@ -81,15 +81,10 @@ def dry_at(token_s: Sequence[float], start: float, rate: float, delay: float = 0
     return _moment(_shift(ready, start, rate, pauses), start, rate, pauses, len(ready) / rate)
 
 
-def begins(
-    token_s: Sequence[float], start: float, rate: float, delay: float = 0.0, pauses: _Pauses = ()
-) -> list[float]:
-    """When each token begins to sound, on the tokens' clock, however much of the reply is heard. The rest as in
-    `playout`."""
-    ready = np.asarray(token_s, np.float64) + delay
-    before = np.arange(len(ready)) / rate
-    paused = [_paused(pauses, spoken) for spoken in before]
-    return [_round(at) for at in _shift(ready, start, rate, pauses) + before + paused]
+def begins(token_s: Sequence[float], start: float, rate: float, delay: float = 0.0) -> list[float]:
+    """When each token begins to sound, on the tokens' clock, in a reply that nothing stops. The rest as in `playout`."""
+    shift = _shift(np.asarray(token_s, np.float64) + delay, start, rate, ())
+    return [_round(at) for at in shift + np.arange(len(shift)) / rate]
 
 
 def moment(

@@ -1,5 +1,6 @@
 """Which parts of a run are drawn as swimlanes: all of it where it is small, else what went worst."""
 
+import math
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -63,9 +64,10 @@ def choose(rows: Iterable[Placed], most: int) -> Chosen:
         minutes = list(_minutes(repeat, mine, share))
         cutouts += minutes
         whole = _whole(repeat, mine)
-        lasts = (whole.end - whole.start) / WINDOW_S
-        kept = "the worst minute" if len(minutes) == 1 else f"the {len(minutes)} worst minutes"
-        parts.append(f"all but {kept} of {lasts:,.0f} of repeat {repeat}")
+        lasts = math.ceil((whole.end - whole.start) / WINDOW_S)
+        if lasts > len(minutes):
+            kept = "the worst minute" if len(minutes) == 1 else f"the {len(minutes)} worst minutes"
+            parts.append(f"all but {kept} of {lasts:,} of repeat {repeat}")
         if hidden := max(cutout.hidden for cutout in minutes):
             parts.append(several(hidden, "caller"))
     return Chosen(cutouts=cutouts, left_out=listed(parts))

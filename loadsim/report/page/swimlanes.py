@@ -10,7 +10,7 @@ from ...types import RequestRow
 from ..lanes import LOOKS
 from ..point import Point
 from ..setting import Setting, setting
-from ..words import ms, number, several, whole
+from ..words import listed, ms, number, several, whole
 from .parts import Lane, Lanes, Look, Scene, Section, Shown, Stripe
 from .scenes import MOST_SPANS, Cutout, Placed, badness, choose
 from .voice import voice
@@ -70,9 +70,13 @@ def _said(found: list[tuple[Shown, Point, list[Placed]]]) -> str:
     worst = max(found, key=lambda each: badness(row for _, row in each[2]))
     one, point, rows = worst
     lost, silent, longest = badness(row for _, row in rows)
-    said = f"The worst is {one.name(point.name)}: " if len(found) > 1 else ""
-    said += f"the longest wait for a first token is {ms(longest)} ms, replies fall silent for {number(silent)} s in all"
-    return f"{said}, and {several(lost, 'request')} failed or had its caller hang up." if lost else f"{said}."
+    parts = [f"the longest wait for a first token is {ms(longest)} ms"]
+    parts.append(f"replies fall silent for {number(silent)} s in all" if silent else "no reply falls silent")
+    if lost:
+        parts.append(f"{several(lost, 'request')} failed or had its caller hang up")
+    where = f"the worst is {one.name(point.name)}: " if len(found) > 1 else ""
+    said = f"{where}{listed(parts)}."
+    return said[0].upper() + said[1:]
 
 
 def _scene(name: str, cutout: Cutout, run: Run, point: Point) -> Scene:

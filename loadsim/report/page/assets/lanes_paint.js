@@ -3,7 +3,7 @@
 /** `role`, `i`: the colour. `from`, `to`: from the top of a line to its bottom, 0 to 1. `mark`: a letter over what lasts
  * no longer than a moment. */
 const LANE_LOOKS = {
-  caller: { role: "other", i: 0, from: 0.3, to: 0.9, pattern: "solid" },
+  caller: { role: "load", i: 0, from: 0.3, to: 0.9, pattern: "solid" },
   pause: { role: "quiet", i: 0, from: 0.54, to: 0.66, pattern: "solid" },
   buffer: { role: "good", i: 0, from: 0.5, to: 0.95, pattern: "solid" },
   speaks: { role: "good", i: 0, from: 0.05, to: 0.95, pattern: "solid" },
@@ -11,11 +11,11 @@ const LANE_LOOKS = {
   wait: { role: "warn", i: 0, from: 0.05, to: 0.95, pattern: "open" },
   prefill: { role: "warn", i: 0, from: 0.05, to: 0.95, pattern: "rising" },
   join: { role: "cold", i: 0, from: 0.05, to: 0.95, pattern: "crossed" },
-  superseded: { role: "power", i: 0, from: 0.2, to: 0.8, pattern: "falling" },
+  superseded: { role: "quiet", i: 2, from: 0.2, to: 0.8, pattern: "falling" },
   hung_up: { role: "bad", i: 0, from: 0, to: 1, pattern: "solid", mark: "H" },
   error: { role: "bad", i: 0, from: 0, to: 1, pattern: "solid", mark: "E" },
   underrun: { role: "bad", i: 0, from: 0, to: 1, pattern: "level" },
-  barge_in: { role: "heat", i: 0, from: 0, to: 1, pattern: "solid", mark: "X" },
+  barge_in: { role: "power", i: 0, from: 0, to: 1, pattern: "solid", mark: "X" },
 };
 const LANE_UNKNOWN = { role: "quiet", i: 0, from: 0.1, to: 0.9, pattern: "open" };
 const LANE_TILE = 8; // pixels of a pattern's side
