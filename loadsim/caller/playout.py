@@ -82,7 +82,7 @@ def dry_at(token_s: Sequence[float], start: float, rate: float, delay: float = 0
 
 
 def begins(token_s: Sequence[float], start: float, rate: float, delay: float = 0.0) -> list[float]:
-    """When each token begins to sound, on the tokens' clock, in a reply that nothing stops. The rest as in `playout`."""
+    """When each token begins to sound, on the tokens' clock, where nothing stops the voice. As in `playout`."""
     shift = _shift(np.asarray(token_s, np.float64) + delay, start, rate, ())
     return [_round(at) for at in shift + np.arange(len(shift)) / rate]
 

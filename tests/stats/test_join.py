@@ -135,10 +135,9 @@ def test_what_others_met_around_a_cold_prompt() -> None:
     speaks = reply(7.0, 0.9, 2.9, 5.5, 5.5, 7.1)
     waits = reply(8.5, 5.5, caller=1)
     others = [speaks, waits, reply(8.5, 3.0, 3.5, repeat=2), reply(8.5, 3.0, 3.5, outcome="superseded")]
-    found = around(joiner, (10.0, 12.0), others, 2.0)
-    assert found == (
-        [Met(4.0, 5.5, waits)],
-        [Met(pytest.approx(-0.1), pytest.approx(2.0), speaks), Met(2.5, pytest.approx(2.6), speaks)],
-    )
-    assert around(joiner, (10.0, 12.0), others, 2.2)[1][-1] == Met(pytest.approx(4.1), pytest.approx(1.6), speaks)
+    waited, gaps = around(joiner, (10.0, 12.0), others, 2.0)
+    assert waited == [Met(4.0, 5.5, waits)]
+    assert [(round(met.at, 6), round(met.seconds, 6)) for met in gaps] == [(-0.1, 2.0), (2.5, 2.6)]
+    _, gaps = around(joiner, (10.0, 12.0), others, 2.2)
+    assert [(round(met.at, 6), round(met.seconds, 6)) for met in gaps[2:]] == [(4.1, 1.6)]
     assert around(joiner, (10.0, 12.0), [reply(9.0, outcome="error", end_s=11.0)], 2.0) == ([], [])

@@ -69,7 +69,7 @@ def _chart(one: Shown, point: Point, n: int) -> Chart:
         id=f"cold-{n}",
         title=f"Around a cold prompt, {one.name(point.name)}",
         said=_said(point, len(prompts)),
-        x=Axis(label="since the cold prompt's evaluation began", unit="s"),
+        x=Axis(label="since the cold prompt's evaluation began", unit="s", low=0.0),
         y=Axis(label="time without a token", unit="ms", scale="log"),
         series=[
             _series("gap inside a reply", "other", gaps),

@@ -163,7 +163,7 @@ def _tokens(reply: Reply, told: Voice) -> Chart:
         title="Generated and spoken tokens",
         said=_said(reply, told),
         x=Axis(label="since the request was sent", unit="s", low=0.0),
-        y=Axis(label="tokens", unit="tokens", low=0.0),
+        y=Axis(label="tokens", low=0.0),
         series=[
             Series(label="generated", x=came_x, y=[*came_y], draw="steps", role="load"),
             Series(label="spoken", x=x, y=[*y], role="good"),

@@ -20,6 +20,7 @@ drawers.lanes = (box, part, theme) => {
   const height = () => LANE_AXIS + lanes.length * lineHeight() + 6;
   const margin = () => Math.min(named, width * 0.27);
   const inner = () => Math.max(width - margin() - 8, 10);
+  const ratio = () => window.devicePixelRatio || 1;
   const xOf = (t) => margin() + ((t - view.from) / (view.to - view.from)) * inner();
   const tOf = (x) => view.from + ((x - margin()) / inner()) * (view.to - view.from);
 
@@ -42,14 +43,14 @@ drawers.lanes = (box, part, theme) => {
 
   function draw() {
     if (!width) return;
-    const ratio = window.devicePixelRatio || 1;
-    const paint = lanePainter(theme, ratio);
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height() * ratio);
+    const paint = lanePainter(theme, ratio());
+    canvas.width = Math.round(width * ratio());
+    canvas.height = Math.round(height() * ratio());
     canvas.style.height = `${height()}px`;
     reset.hidden = !zoomed();
-    canvas.dataset.from = String(view.from + (scene.start || 0));
-    canvas.dataset.to = String(view.to + (scene.start || 0));
+    // What is seen, and where: seconds of the load, and pixels.
+    const seen = { from: scene.start + view.from, to: scene.start + view.to, left: margin(), right: margin() + inner() };
+    Object.assign(canvas.dataset, seen, { top: LANE_AXIS, line: lineHeight() });
     const on = canvas.getContext("2d");
     on.scale(canvas.width / width, canvas.height / height());
     on.fillStyle = theme.raised;
@@ -77,15 +78,16 @@ drawers.lanes = (box, part, theme) => {
   /** Where a span is drawn; null: outside of what is seen. Short ones get a pixel or two. */
   function boxOf([start, end, number], line) {
     if (end < view.from || start > view.to) return null;
-    const x = Math.max(xOf(start), margin() - 4);
-    const to = Math.min(xOf(end), width + 4);
-    const wide = Math.max(to - x, least(number));
+    // On whole pixels of the screen: neighbours have no seam, and what is narrow is not blurred.
+    const snap = (x) => Math.round(x * ratio()) / ratio();
+    const to = snap(Math.min(xOf(end), width + 4));
     // What ends with the picture keeps its pixels inside.
-    return { x: Math.min(x, margin() + inner() - least(number)), y: LANE_AXIS + line * lineHeight() + 2, width: wide, height: lineHeight() - 4 };
+    const x = Math.min(snap(Math.max(xOf(start), margin() - 4)), snap(margin() + inner() - least(number)));
+    return { x, y: LANE_AXIS + line * lineHeight() + 2, width: Math.max(to - x, least(number)), height: lineHeight() - 4 };
   }
 
   function axis(on) {
-    const start = scene.start || 0;
+    const start = scene.start;
     const long = start + scene.seconds >= 600;
     const scale = long ? clocked : linear;
     const ticks = scale.ticks(view.from + start, view.to + start, Math.max(inner() / 74, 1));

@@ -83,8 +83,8 @@ function laneLegend(legend, part, scene, theme) {
 
 /** A span's times in words. */
 function laneWhen(scene, start, end) {
-  const from = (scene.start || 0) + start;
-  const to = (scene.start || 0) + end;
+  const from = scene.start + start;
+  const to = scene.start + end;
   if (end === start) return `at ${fixed(from, 3)} s`;
   const lasts = end - start;
   return `${fixed(from, 3)} to ${fixed(to, 3)} s: ${lasts < 1 ? `${number(lasts * 1e3)} ms` : `${number(lasts)} s`}`;
