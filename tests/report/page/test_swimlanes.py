@@ -226,7 +226,7 @@ def test_of_a_long_load_the_worst_minutes_stay_in_their_order() -> None:
     assert [row.caller for _, row in found.cutouts[0].rows] == [1]
 
 
-def test_a_turn_over_a_minutes_edge_is_in_both() -> None:
+def test_a_turn_over_a_minutes_edge_is_in_both(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [reply(0.0, 0.1), reply(58.0, 4.0, 5.0, turn=6), reply(125.0, 0.1, 0.2, turn=7)]
     found = choose(placed(rows), 14)
     assert [[row.turn for _, row in cutout.rows] for cutout in found.cutouts] == [[5, 6]]
@@ -234,7 +234,8 @@ def test_a_turn_over_a_minutes_edge_is_in_both() -> None:
     wider = choose(placed(more), 24)
     assert [[row.turn for _, row in cutout.rows] for cutout in wider.cutouts] == [[5, 6], [6, 8]]
     # drawn, its spans end with the minute
-    big = [reply(58.0, 4.0, 5.0, turn=6, prompt_ms=None), *(reply(0.0, 0.1, caller=i) for i in range(MOST_SPANS // 5))]
+    monkeypatch.setattr("loadsim.report.page.swimlanes.MOST_SPANS", 50)
+    big = [reply(58.0, 4.0, 5.0, turn=6, prompt_ms=None), *(reply(0.0, 0.1, caller=i) for i in range(9))]
     part = lanes_of(run_of(*big, reply(500.0, 0.1), scenario=SCENARIO))
     assert (part.scenes[0].start, part.scenes[0].seconds) == (0.0, WINDOW_S)
     assert named(part.scenes[0], "warm 0")[-1] == (58.0, 60.0, "wait")
