@@ -54,6 +54,12 @@ def test_an_end_of_a_name_that_is_not_known_is_told_as_it_is() -> None:
     assert table.rows[0][2] == "1"
 
 
+def test_paced_calls_that_all_ended_are_told() -> None:
+    run = run_of(row(), scenario=SPEECH, events=(call(1, 1, "ended"),))
+    found = tables(calls([Shown(label="", run=run, points=points(run))]))
+    assert found["How calls ended"].rows == [["p", "1", "1", "1", "1"]]
+
+
 def test_where_all_went_as_planned_there_is_no_section() -> None:
     assert section(row(), row(turn=6), events=(call(2, 2, "ended"),)) is None
     assert section(row()) is None

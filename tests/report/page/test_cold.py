@@ -72,11 +72,12 @@ def test_joins_of_a_point_lie_over_one_another() -> None:
     again = msgspec.structs.replace(
         COLD, repeat=2, sent_s=109.5, headers_s=110.0, first_token_s=114.0, prompt_ms=4000.0
     )
-    spoke = reply(110.0, 1.0, 2.0, repeat=2)
+    spoke = reply(110.0, 1.0, 2.0, 7.0, repeat=2)
     (chart,) = charts(section(run_with(SPEAKS, again, spoke)))
     gaps, waits = chart.series
     assert (1.0, 1000.0) in zip(waits.x, waits.y, strict=True)  # at 111 s, of a prompt evaluated from 110 s on
     assert (2.0, 1000.0) in zip(gaps.x, gaps.y, strict=True)
+    assert (7.0, 5000.0) in zip(gaps.x, gaps.y, strict=True)  # as long after it as it took
     assert [(s.label, s.end) for s in chart.stripes] == [("the cold prompt is evaluated, p50", 3.0)]
     # rows of one repeat are never held against another's
     assert len(waits.x) == 2

@@ -8,7 +8,9 @@ from loadsim.report.lanes import LOOKS
 from loadsim.report.page.parts import Lanes, Scene, Section, Shown
 from loadsim.report.page.scenes import MOST_SPANS, WINDOW_S, badness, choose, extent
 from loadsim.report.page.swimlanes import MEANS, NUMBER, ORDER, note, swimlanes
+from loadsim.report.page.voice import voice
 from loadsim.report.point import points
+from loadsim.report.setting import Setting
 from loadsim.results.read import Run
 from loadsim.stats.lane import State
 from loadsim.types import RequestRow
@@ -102,6 +104,9 @@ def test_silences_where_callers_time_runs_faster() -> None:
     fast = SCENARIO | {"pace": SPEECH["pace"] | {"time_scale": 10.0}}
     (scene,) = lanes_of(run_of(row, scenario=fast)).scenes
     assert [span for span in named(scene, "warm 0") if span[2] == "underrun"] == [(1.6, 1.63, "underrun")]
+    told = voice(row, Setting(fast, False))
+    assert told is not None
+    assert told.silences == [pytest.approx((2.5, 2.8))]
 
 
 def test_words_are_the_terminals() -> None:
