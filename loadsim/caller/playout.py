@@ -81,6 +81,12 @@ def dry_at(token_s: Sequence[float], start: float, rate: float, delay: float = 0
     return _moment(_shift(ready, start, rate, pauses), start, rate, pauses, len(ready) / rate)
 
 
+def begins(token_s: Sequence[float], start: float, rate: float, delay: float = 0.0) -> list[float]:
+    """When each token begins to sound, on the tokens' clock, where nothing stops the voice. As in `playout`."""
+    shift = _shift(np.asarray(token_s, np.float64) + delay, start, rate, ())
+    return [_round(at) for at in shift + np.arange(len(shift)) / rate]
+
+
 def moment(
     token_s: Sequence[float], start: float, rate: float, spoken: float, delay: float = 0.0, pauses: _Pauses = ()
 ) -> float | None:

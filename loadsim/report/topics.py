@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..stats.calls import Calls
 from ..stats.cuts import Cuts
 from ..stats.heard import Around, Heard
 from ..stats.join import Join
@@ -20,7 +21,11 @@ MOST_JOINS = 12
 MOST_OUTAGES = 10
 ALL = 0.99  # of an outage: the rest is the moment between two requests
 CHUNKS = {"clause": "first clause", "sentence": "first sentence", "livekit": "first sentence of 20 characters or more"}
-ENDS = {
+PROMPT_COLUMNS = ("prompts", "n", "cache_n", "evaluated", "grew by", "eval, ms")
+JOIN_COLUMNS = (
+    "cold join", "TTFT\ns", "steps\np50", "max", "pre-\ndict", "wait\nms", "hit", "gap\nms", "hit", "tok/s"
+)  # fmt: skip
+CALL_ENDS = {
     "ended": "{} to the end",
     "failed": "{} failed",
     "hung_up": "{} hung up",
@@ -28,6 +33,18 @@ ENDS = {
     "stopped": "{} stopped by hand",
     "left": "{} when their phase had fewer callers",
 }
+
+
+REQUESTS = (
+    ("superseded", "request sent too early and taken back", "requests sent too early and taken back"),
+    ("retries", "retry", "retries"),
+    ("steps", "tool step", "tool steps"),
+    ("lost", "turn without a reply", "turns without a reply"),
+    ("empty", "empty reply", "empty replies"),
+    ("misses", "tool call without a recorded result", "tool calls without a recorded result"),
+    ("abandoned", "caller hung up", "callers hung up"),
+)
+"""What `Requests` counts, in words for one and for more."""
 
 
 def topics(point: Point) -> Iterator[RenderableType]:
@@ -48,15 +65,19 @@ def topics(point: Point) -> Iterator[RenderableType]:
             yield Text(f"{group}: {_released(cuts)}")
     if point.joins:
         yield _joins(point)
-        yield from map(Text, _join_notes(point))
+        yield from map(Text, join_notes(point))
     lines = [
         f"requests per turn, {group}: {_requests(found)}" for group, found in point.requests.items() if _extra(found)
     ]
     yield from map(Text, lines)
     if point.calls is not None and (setting.paced or set(point.calls.ended) != {"ended"}):
-        calls = point.calls
-        ends = listed(ENDS.get(why, why + " {}").format(n) for why, n in calls.ended.items())
-        yield Text(f"calls: {ends}; {calls.said:,} of {calls.planned:,} turns answered")
+        yield Text(f"calls: {ends(point.calls)}")
+
+
+def ends(calls: Calls) -> str:
+    """How calls ended, and how many of their turns were answered."""
+    found = listed(CALL_ENDS.get(why, why + " {}").format(n) for why, n in calls.ended.items())
+    return f"{found}; {calls.said:,} of {calls.planned:,} turns answered"
 
 
 def _outages(point: Point) -> Iterator[str]:
@@ -138,19 +159,30 @@ def _released(cuts: Cuts) -> str:
 
 
 def _prompts(cuts: Cuts) -> Table:
-    table = grid("prompts", "n", "cache_n", "evaluated", "grew by", "eval, ms")
-    for name, prompts in (("after a cut", cuts.next), ("others", cuts.others)):
-        figures = (prompts.cache_n, prompts.prompt_n, prompts.new_tokens)
-        table.add_row(name, str(prompts.rows), *map(whole, figures), number(prompts.prompt_ms))
+    table = grid(*PROMPT_COLUMNS)
+    for cells in prompt_cells(cuts):
+        table.add_row(*cells)
     return table
 
 
+def prompt_cells(cuts: Cuts) -> Iterator[list[str]]:
+    """The prompts after a cut and the others, as PROMPT_COLUMNS name their figures."""
+    for name, prompts in (("after a cut", cuts.next), ("others", cuts.others)):
+        figures = (prompts.cache_n, prompts.prompt_n, prompts.new_tokens)
+        yield [name, str(prompts.rows), *map(whole, figures), number(prompts.prompt_ms)]
+
+
 def _joins(point: Point) -> Table:
-    table = grid(
-        "cold join", "TTFT\ns", "steps\np50", "max", "pre-\ndict", "wait\nms", "hit", "gap\nms", "hit", "tok/s"
-    )
+    table = grid(*JOIN_COLUMNS)
+    for cells in join_cells(point):
+        table.add_row(*cells)
+    return table
+
+
+def join_cells(point: Point) -> Iterator[list[str]]:
+    """What each cold join met, as JOIN_COLUMNS name its figures; of many the slowest."""
     for join in _shown(point.joins):
-        table.add_row(
+        yield [
             f"{join.group} {join.caller}, repeat {join.repeat}",
             number(join.ttft),
             whole(join.steps),
@@ -161,8 +193,7 @@ def _joins(point: Point) -> Table:
             ms(join.gap),
             str(join.inside),
             number(join.decode),
-        )
-    return table
+        ]
 
 
 def _shown(joins: list[Join]) -> list[Join]:
@@ -171,7 +202,8 @@ def _shown(joins: list[Join]) -> list[Join]:
     return sorted(joins, key=lambda join: -(join.ttft or 0.0))[:MOST_JOINS]
 
 
-def _join_notes(point: Point) -> Iterator[str]:
+def join_notes(point: Point) -> Iterator[str]:
+    """What the figures of `join_cells` are."""
     if len(point.joins) > MOST_JOINS:
         yield f"these are the {MOST_JOINS} slowest of {len(point.joins)} cold joins"
     yield (
@@ -188,14 +220,6 @@ def _extra(found: Requests) -> bool:
 
 def _requests(found: Requests) -> str:
     said = f"{number(found.per_turn)}, {several(found.requests, 'request')} for {several(found.said, 'turn')}"
-    words = (
-        (found.superseded, "request sent too early and taken back", "requests sent too early and taken back"),
-        (found.retries, "retry", "retries"),
-        (found.steps, "tool step", "tool steps"),
-        (found.lost, "turn without a reply", "turns without a reply"),
-        (found.empty, "empty reply", "empty replies"),
-        (found.misses, "tool call without a recorded result", "tool calls without a recorded result"),
-        (found.abandoned, "caller hung up", "callers hung up"),
-    )
-    parts = [f"{n} {one if n == 1 else more}" for n, one, more in words if n]
+    told = ((getattr(found, field), one, more) for field, one, more in REQUESTS)
+    parts = [f"{n} {one if n == 1 else more}" for n, one, more in told if n]
     return f"{said}: {', '.join(parts)}" if parts else said

@@ -1,7 +1,7 @@
 """A cold join: what a caller whose prompt shares nothing with any slot costs the others while it is evaluated."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from statistics import median
 
@@ -81,18 +81,46 @@ def place(joins: Iterable[Join]) -> Place:
 
 def joins(rows: Iterable[RequestRow], cold: Collection[str]) -> list[Join]:
     """The joins of a point, in the order of their requests: cold prompts of the groups named `cold`."""
-    load = sorted((row for row in rows if row.row == "load"), key=lambda row: (row.repeat, row.sent_s or 0.0))
+    load = [row for row in rows if row.row == "load"]
     warm = [row for row in load if row.group not in cold]
+    return [_join(row, when, warm) for row, when in cold_prompts(load, cold)]
+
+
+def cold_prompts(rows: Iterable[RequestRow], cold: Collection[str]) -> Iterator[tuple[RequestRow, Window]]:
+    """The requests of a point's joins, in their order, each with the time in which its prompt was evaluated."""
+    load = sorted((row for row in rows if row.row == "load"), key=lambda row: (row.repeat, row.sent_s or 0.0))
     first: dict[Call, RequestRow] = {}
-    found = []
     for row in load:
         if row.group in cold:
             opens = first.setdefault(call_of(row), row) is row
             # Later prompts of the same call find it in their slot; where kinds are not told, only the first is cold.
             comes_cold = row.kind == "cold" or (row.kind is None and opens)
             if comes_cold and (when := window(row)) is not None:
-                found.append(_join(row, when, warm))
-    return found
+                yield row, when
+
+
+class Met(msgspec.Struct, frozen=True):
+    """What a caller met: a wait for a first token or a gap inside a reply, that ended `at` seconds after the beginning
+    of a cold prompt's evaluation and took `seconds`."""
+
+    at: float
+    seconds: float
+    row: RequestRow
+
+
+def around(joiner: RequestRow, when: Window, warm: Iterable[RequestRow], reach: float) -> tuple[list[Met], list[Met]]:
+    """Waits and gaps of other callers that ended within `reach` seconds before and after a cold prompt's evaluation.
+    Tokens that came at once have no gap between them."""
+    start, end = when
+    waits, gaps = list[Met](), list[Met]()
+    for row in warm:
+        if row.repeat != joiner.repeat or row.sent_s is None or row.outcome == "superseded":
+            continue
+        times = [row.sent_s + t for t in row.token_s]
+        if row.first_token_s is not None and start - reach <= row.first_token_s <= end + reach:
+            waits.append(Met(row.first_token_s - start, row.first_token_s - row.sent_s, row))
+        gaps += [Met(b - start, b - a, row) for a, b in pairwise(times) if b > a and start - reach <= b <= end + reach]
+    return waits, gaps
 
 
 def window(row: RequestRow) -> Window | None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadsim.caller.playout import dry_at, moment, playout
+from loadsim.caller.playout import begins, dry_at, moment, playout
 from loadsim.types import Playout
 
 RATE = 4.0  # a token sounds for 0.25 s
@@ -211,6 +211,13 @@ def test_the_moment_of_so_much_speech() -> None:
     assert moment(STALL, 10.0, RATE, -1.0) == 10.0
     assert moment(STALL, 10.0, RATE, 0.5, 0.0, [(0.5, 3.0)]) == 10.5
     assert moment(STALL, 10.0, RATE, 0.6, 0.1, [(0.5, 3.0)]) == pytest.approx(13.7, abs=1e-9)
+
+
+def test_when_each_token_begins_to_sound() -> None:
+    # at 4 tokens/s from 10 s on; the third is a second late, the fourth was there by then, the fifth is late by 0.25 s
+    assert begins([9.0, 9.1, 11.4, 11.5, 12.15], 10.0, 4.0, 0.1) == [10.0, 10.25, 11.5, 11.75, 12.25]
+    assert begins([10.0, 10.1], 9.0, 4.0) == [10.0, 10.25]  # the first is waited for, too
+    assert begins([], 10.0, 4.0) == []
 
 
 # The oracle counts in ticks of 5 ms and moves one tick at a time.

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loadsim.stats.join import Place, joins, place, stall, steps, window
+from loadsim.stats.join import Met, Place, around, joins, place, stall, steps, window
 from loadsim.types import RequestRow
 from tests.stats.rows import reply
 
@@ -127,3 +127,17 @@ def test_five_of_six_before_the_first_token() -> None:
             rows.append(reply(10.0, first, *rest, repeat=repeat, caller=caller))
     assert place(joins(rows, ["cold"])) == Place(before=5, inside=1)
     assert place([]) == Place(0, 0)
+
+
+def test_what_others_met_around_a_cold_prompt() -> None:
+    joiner = reply(9.0, 3.0, group="joiner")
+    # tokens at 7.9, 9.9, 12.5 (two at once), 14.1 s; within 2 s of 10 to 12 s the second and the third count
+    speaks = reply(7.0, 0.9, 2.9, 5.5, 5.5, 7.1)
+    waits = reply(8.5, 5.5, caller=1)
+    others = [speaks, waits, reply(8.5, 3.0, 3.5, repeat=2), reply(8.5, 3.0, 3.5, outcome="superseded")]
+    waited, gaps = around(joiner, (10.0, 12.0), others, 2.0)
+    assert waited == [Met(4.0, 5.5, waits)]
+    assert [(round(met.at, 6), round(met.seconds, 6)) for met in gaps] == [(-0.1, 2.0), (2.5, 2.6)]
+    _, gaps = around(joiner, (10.0, 12.0), others, 2.2)
+    assert [(round(met.at, 6), round(met.seconds, 6)) for met in gaps[2:]] == [(4.1, 1.6)]
+    assert around(joiner, (10.0, 12.0), [reply(9.0, outcome="error", end_s=11.0)], 2.0) == ([], [])

@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 from ...plan.found import read as read_search
 from ...results.read import Run
 from ..point import Point, points
+from .barge import barge_ins
+from .calls import calls
+from .cold import cold_joins
 from .delivered import delivered
 from .head import head
 from .hidden import hidden
@@ -12,11 +15,13 @@ from .knee import knee
 from .over_time import over_time
 from .parts import Section, Shown
 from .percentiles import percentiles
+from .playout import worst_reply
 from .probed import probed
 from .rates import rates
 from .render import render
 from .searched import searched
 from .setting import setting
+from .swimlanes import swimlanes
 
 SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (
     searched,
@@ -24,7 +29,12 @@ SECTIONS: tuple[Callable[[list[Shown]], Section | None], ...] = (
     knee,
     rates,
     percentiles,
+    swimlanes,
+    worst_reply,
+    cold_joins,
+    barge_ins,
     over_time,
+    calls,
     delivered,
     setting,
 )

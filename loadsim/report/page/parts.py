@@ -85,7 +85,7 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True, tag="chart"):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """A state of a swimlane: its name in the data, its meaning, and the role that its colour comes from."""
+    """A state of a swimlane: its name in the data, which its look comes from, and its meaning."""
 
     state: str
     means: str
@@ -101,16 +101,18 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """One load point and repeat, drawn as swimlanes; `stripes` cross all lanes."""
+    """One load point and repeat, drawn as swimlanes; `stripes` cross all lanes. `start`: seconds of the load at the
+    picture's beginning."""
 
     label: str
     seconds: float
     lanes: list[Lane]
     stripes: list[Stripe] = []
+    start: float = 0.0
 
 
 class Lanes(msgspec.Struct, frozen=True, kw_only=True, tag="lanes"):
-    """Swimlanes, one scene shown at a time."""
+    """Swimlanes, one scene shown at a time. `looks`: the least grave first; the later stand before the earlier."""
 
     id: str
     title: str

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ... import __version__
 from .parts import Chart, Head, Lanes, Section, Table, Text
 
-STYLE = ("uPlot.min.css", "colours.css", "page.css")
+STYLE = ("uPlot.min.css", "colours.css", "page.css", "lanes.css")
 EARLY = ("theme.js",)
 """Runs before anything is shown, so that a dark page does not flash."""
 LATE = (
@@ -28,6 +28,9 @@ LATE = (
     "marks.js",
     "legend.js",
     "charts.js",
+    "lanes_paint.js",
+    "lanes_frame.js",
+    "lanes.js",
     "tables.js",
     "page.js",
 )

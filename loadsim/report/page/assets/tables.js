@@ -55,10 +55,19 @@ function spansOf(part) {
   ];
   const rows = part.scenes.flatMap((scene) =>
     scene.lanes.flatMap((lane) =>
-      lane.spans.map(([start, end, state, note]) => [scene.label, lane.name, start + (scene.start ?? 0), end + (scene.start ?? 0), part.looks[state].means, note < 0 ? undefined : lane.notes[note]]),
+      lane.spans.map(([start, end, state, note]) => [
+        scene.label,
+        lane.name,
+        scene.start + start,
+        scene.start + end,
+        part.looks[state].means,
+        note < 0 ? undefined : lane.notes[note],
+      ]),
     ),
   );
-  const marks = part.scenes.flatMap(({ label, stripes }) => stripes.map((s) => `${label}, ${s.label}: ${plain(s.start)} to ${plain(s.end)} s`));
+  const marks = part.scenes.flatMap(({ label, stripes, start }) =>
+    stripes.map((s) => `${label}, ${s.label}: ${plain(start + s.start)} to ${plain(start + s.end)} s`),
+  );
   return { columns, rows, marks };
 }
 
