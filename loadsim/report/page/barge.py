@@ -10,7 +10,7 @@ from ...stats.spread import middle
 from ...types import RequestRow
 from ..topics import PROMPT_COLUMNS, prompt_cells
 from ..words import number, several
-from .parts import Axis, Chart, Lanes, Section, Series, Shown, Table
+from .parts import Axis, Chart, Lanes, Section, Series, Shown, Table, Text
 from .thin import kept
 
 MOST_VALUES = 1500  # of a series
@@ -55,7 +55,7 @@ def barge_ins(shown: list[Shown]) -> Section | None:
     ]
     if not tables:
         return None
-    parts: list[Chart | Lanes | Table] = []
+    parts: list[Chart | Lanes | Table | Text] = []
     for id_, label, unit, value in FIGURES:
         if any(value(prompt.row) is not None for prompt in prompts if prompt.cut is not None):
             parts.append(_chart(prompts, id_, label, unit, value))

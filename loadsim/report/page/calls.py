@@ -3,7 +3,7 @@
 from ..point import Point
 from ..topics import CALL_ENDS, REQUESTS
 from ..words import number
-from .parts import Chart, Lanes, Section, Shown, Table
+from .parts import Chart, Lanes, Section, Shown, Table, Text
 
 
 def calls(shown: list[Shown]) -> Section | None:
@@ -11,7 +11,7 @@ def calls(shown: list[Shown]) -> Section | None:
     found = [(one.name(point.name), point) for one in shown for point in one.points]
     if not any(_says(point) for _, point in found):
         return None
-    parts: list[Chart | Lanes | Table] = []
+    parts: list[Chart | Lanes | Table | Text] = []
     if ended := [(name, point.calls) for name, point in found if point.calls is not None]:
         whys = list(dict.fromkeys([*CALL_ENDS, *(why for _, of in ended for why in of.ended)]))
         whys = [why for why in whys if any(of.ended.get(why) for _, of in ended)]

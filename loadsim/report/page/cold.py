@@ -9,7 +9,7 @@ from ...types import RequestRow
 from ..point import Point
 from ..topics import JOIN_COLUMNS, join_cells, join_notes
 from ..words import ms, number, several, whole
-from .parts import Axis, Chart, Lanes, Section, Series, Shown, Stripe, Table
+from .parts import Axis, Chart, Lanes, Section, Series, Shown, Stripe, Table, Text
 from .thin import kept
 
 MOST_CHARTS = 8
@@ -32,7 +32,7 @@ def cold_joins(shown: list[Shown]) -> Section | None:
         drawn = sorted(found, key=lambda each: -_largest(each[1]))[:MOST_CHARTS]
         drawn = [each for each in found if each in drawn]
         words.append(f"Drawn are the {MOST_CHARTS} load points of {len(found)} whose callers met the longest times.")
-    parts: list[Chart | Lanes | Table] = [_chart(one, point, n) for n, (one, point) in enumerate(drawn)]
+    parts: list[Chart | Lanes | Table | Text] = [_chart(one, point, n) for n, (one, point) in enumerate(drawn)]
     columns = ["load point", *(" ".join(name.replace("-\n", "").split()) for name in JOIN_COLUMNS)]
     columns = [_unit(name) for name in columns]
     rows = [[one.name(point.name), *cells] for one, point in found for cells in join_cells(point)]

@@ -11,7 +11,7 @@ from ...types import RequestRow
 from ..point import Point
 from ..setting import Setting
 from ..words import ms, number, several
-from .parts import Axis, Chart, Lanes, Rule, Section, Series, Shown, Stripe, Table
+from .parts import Axis, Chart, Lanes, Rule, Section, Series, Shown, Stripe, Table, Text
 from .thin import thin
 from .voice import Voice, voice
 
@@ -71,7 +71,7 @@ def worst_reply(shown: list[Shown]) -> Section | None:
     scale = reply.setting.around.time_scale
     if scale != 1:
         words.append(f"Callers' time ran {scale:g} times faster; the voice is drawn at its own speed.")
-    parts: list[Chart | Lanes | Table] = [_tokens(reply, told), _ready(reply, told), table]
+    parts: list[Chart | Lanes | Table | Text] = [_tokens(reply, told), _ready(reply, told), table]
     return Section(id="playout", title="The worst reply", words=words, parts=parts)
 
 

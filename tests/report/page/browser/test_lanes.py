@@ -333,6 +333,11 @@ def test_a_window_of_a_long_load_tells_the_loads_time(show: Show) -> None:
     assert seen(page) == (600.0, 660.0)
     over(page, *place(page, 2, 635.0))
     assert tip(page)[:2] == ["warm 2: waits for the first token", "630.000 to 638.860 s: 8.86 s"]
+    details = page.locator("details[data-of=swimlanes]")
+    details.locator("summary").click()
+    details.locator("button.more").click()
+    row = details.locator("tbody tr", has_text="warm 2").first
+    assert row.locator("td").all_inner_texts()[2:4] == ["630", "638.86"]
 
 
 HOSTILE = [
