@@ -7,12 +7,14 @@ from rich.console import Console
 
 from ..plan.units import parse_percent
 from ..report.compare import markdown, text, to_json
+from ..report.page.compared import compared
 from ..report.sides import side
 from ..results.read import read
 from ..stats.compare import compare as compare_sides
 from ..stats.compare import other_recording
 from ..stats.rule import judge, rules
 from ..types import BadInput
+from .pages import save
 
 
 @click.command()
@@ -33,7 +35,8 @@ from ..types import BadInput
     default="text",
     help="What is printed.  [text]",
 )
-def compare(a: Path, b: Path, fail_if: tuple[str, ...], least: str, shape: str) -> None:
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write a page.")
+def compare(a: Path, b: Path, fail_if: tuple[str, ...], least: str, shape: str, html: Path | None) -> None:
     """Compare the run in the folder B with the one in A, load point by load point.
 
     Each repeat is one sample; five on each side are needed. Measures of --fail-if: ttft, ttfs and gap at p50 and p95,
@@ -58,6 +61,8 @@ def compare(a: Path, b: Path, fail_if: tuple[str, ...], least: str, shape: str) 
         click.echo(markdown(found, rulings), nl=False)
     else:
         Console(highlight=False, markup=False).print(text(found, rulings))
+    if html is not None and not save(compared(found, rulings), html):
+        raise SystemExit(1)
     verdicts = [ruling.verdict for ruling in rulings]
     if "missing" in verdicts or (found.verdict == "not comparable" and "broken" not in verdicts):
         raise SystemExit(2)

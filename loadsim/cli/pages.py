@@ -1,7 +1,6 @@
-"""Writes the page of one or several runs."""
+"""Writes pages, and says where they lie."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,11 +13,11 @@ from ..results.read import Run, read
 NAME = "report.html"
 
 
-def save(runs: Sequence[Run], file: Path, found: Sequence[list[Point]] | None = None) -> bool:
-    """Write the page to `file`, whole or not at all; whether the system took it. Why not is said in a line."""
+def save(html: str, file: Path) -> bool:
+    """Write a page to `file`, whole or not at all; whether the system took it. Why not is said in a line."""
     beside = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        beside.write_text(page(runs, found), encoding="utf-8")
+        beside.write_text(html, encoding="utf-8")
         beside.replace(file)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -29,6 +28,7 @@ def save(runs: Sequence[Run], file: Path, found: Sequence[list[Point]] | None = 
 
 def leave(folder: Path, console: Console, run: Run | None = None, found: list[Point] | None = None) -> None:
     """Write the page of a run that has just ended, and say where both lie."""
-    saved = save([read(folder) if run is None else run], folder / NAME, None if found is None else [found])
+    html = page([read(folder) if run is None else run], None if found is None else [found])
+    saved = save(html, folder / NAME)
     look = f"; to look at: {folder / NAME}" if saved else ""
     console.print(f"\nThe run lies in {folder}{look}", soft_wrap=True, markup=False)

@@ -9,6 +9,7 @@ from rich.console import Console
 from ..plan.found import read as read_found
 from ..plan.lines import SENTENCES, answer, table
 from ..report.lanes import View, lanes
+from ..report.page.page import page
 from ..results.read import read
 from .pages import NAME, save
 from .scenario import show
@@ -67,7 +68,7 @@ def report(
 def write(runs: tuple[Path, ...], out: Path | None, opened: bool) -> None:
     """Write the page of the runs, say where, and open it if asked."""
     file = out or (runs[0] / NAME if len(runs) == 1 else Path(NAME))
-    if not save([read(run) for run in runs], file):
+    if not save(page([read(run) for run in runs]), file):
         raise SystemExit(1)
     click.echo(file)
     if opened and not webbrowser.open(file.resolve().as_uri()):

@@ -39,13 +39,13 @@ def to_json(found: Comparison, rulings: Sequence[Ruling]) -> bytes:
 
 def text(found: Comparison, rulings: Sequence[Ruling] = ()) -> RenderableType:
     """For the terminal, 80 columns."""
-    parts: list[RenderableType] = [Text(_run("A", found.a)), Text(_run("B", found.b))]
-    parts += [Text(line) for line in _between(found)]
+    parts: list[RenderableType] = [Text(run_line("A", found.a)), Text(run_line("B", found.b))]
+    parts += [Text(line) for line in between(found)]
     for point in found.points:
-        parts += [Text(f"\n{_title(point)}\n", style="bold"), _table(point)]
-        parts += [Text(line) for line in _under(point)]
-    if method := list(_method(found)):
-        parts += [Text(), *map(Text, method)]
+        parts += [Text(f"\n{title(point)}\n", style="bold"), _table(point)]
+        parts += [Text(line) for line in under(point)]
+    if how := list(method(found)):
+        parts += [Text(), *map(Text, how)]
     parts += [Text(), *(Text(line, style="bold") for line in sentences(found))]
     if rulings:
         parts.append(Text())
@@ -58,20 +58,20 @@ def markdown(found: Comparison, rulings: Sequence[Ruling] = ()) -> str:
     """For an issue or a pull request: what counts first."""
     lines = ["\n\n".join(f"**{_plain(line)}**" for line in sentences(found))]
     lines += ["", *(f"- {_plain(ruling_line(ruling))}" for ruling in rulings)] if rulings else []
-    lines += ["", f"- {_plain(_run('A', found.a))}", f"- {_plain(_run('B', found.b))}"]
-    lines += [f"- {_plain(line)}" for line in _between(found)]
+    lines += ["", f"- {_plain(run_line('A', found.a))}", f"- {_plain(run_line('B', found.b))}"]
+    lines += [f"- {_plain(line)}" for line in between(found)]
     for point in found.points:
-        heads = _heads(point)
-        right = len(heads) - (2 if _judged(point) else 1)
-        lines += ["", f"### {_plain(_title(point))}", "", f"| {' | '.join(heads)} |"]
-        lines.append(f"|---|{'---:|' * right}{'---|' if _judged(point) else ''}")
+        heads = column_heads(point)
+        right = len(heads) - (2 if is_judged(point) else 1)
+        lines += ["", f"### {_plain(title(point))}", "", f"| {' | '.join(heads)} |"]
+        lines.append(f"|---|{'---:|' * right}{'---|' if is_judged(point) else ''}")
         for row in rows(point):
             cells = row.cells or ("",) * (len(heads) - 1)
             name = _plain(row.name) if row.cells else f"**{_plain(row.name)}**"
             lines.append(f"| {name} | {' | '.join(map(_plain, cells))} |")
-        if under := list(_under(point)):
-            lines += ["", *(f"- {_plain(line)}" for line in under)]
-    lines += ["", *(_plain(line) for line in _method(found))]
+        if below := list(under(point)):
+            lines += ["", *(f"- {_plain(line)}" for line in below)]
+    lines += ["", *(_plain(line) for line in method(found))]
     return "\n".join(lines) + "\n"
 
 
@@ -86,13 +86,13 @@ def rows(point: PointDifference) -> Iterator[Row]:
             yield Row(name=who)
         figures = (_figure(each, each.a), _figure(each, each.b))
         ranges = (_range(each, each.a), _range(each, each.b))
-        judged = (*figures, _points(each), _interval(each, ""), WORDS.get(each.verdict, each.verdict))
-        yield Row(name=_label(each), cells=judged if _judged(point) else ranges, verdict=each.verdict)
+        judged = (*figures, _points(each), interval_said(each, ""), WORDS.get(each.verdict, each.verdict))
+        yield Row(name=metric_label(each), cells=judged if is_judged(point) else ranges, verdict=each.verdict)
 
 
-def _heads(point: PointDifference) -> tuple[str, ...]:
+def column_heads(point: PointDifference) -> tuple[str, ...]:
     """The heads of its table; of too few repeats only ranges are shown."""
-    if _judged(point):
+    if is_judged(point):
         return "", "A", "B", "change, %", "95 % interval", "difference"
     return "", "A, over repeats", "B, over repeats"
 
@@ -119,7 +119,7 @@ def sentences(found: Comparison) -> Iterator[str]:
         case "unknown":
             yield "No figure is known in both runs."
     if found.verdict != "not comparable":
-        unlike = [_name(point) for point in found.points if point.verdict == "not comparable"]
+        unlike = [point_name(point) for point in found.points if point.verdict == "not comparable"]
         yield from [f"Not comparable: {', '.join(unlike)}."] if unlike else []
     for point in found.points:
         yield from _machine(point, named, bool(found.changed))
@@ -135,8 +135,8 @@ def _machine(point: PointDifference, named: bool, changed: bool) -> Iterator[str
     alone = point.alone
     if alone is None or alone.change is None or alone.low is None:
         return
-    at = f"{_name(point)}: " if named else ""
-    rate = f"one caller's decode rate {_change(alone)} ({_interval(alone)})"
+    at = f"{point_name(point)}: " if named else ""
+    rate = f"one caller's decode rate {change_said(alone)} ({interval_said(alone)})"
     if alone.verdict == "no difference seen" and point.verdict in ("better", "worse", "mixed"):
         yield f"{at}One caller alone decodes as before, as far as can be seen: {rate}."
     if alone.verdict not in ("better", "worse"):
@@ -145,7 +145,8 @@ def _machine(point: PointDifference, named: bool, changed: bool) -> Iterator[str
     yield f"{at}The server or its machine as a whole is {how}: {rate}."
     share = next((each for each in point.differences if each.metric == SHARE), None)
     if share is not None and share.verdict == "no difference seen":
-        yield f"{at}What the load does to it is not seen to differ: share {_change(share)} ({_interval(share)})."
+        moved = f"{change_said(share)} ({interval_said(share)})"
+        yield f"{at}What the load does to it is not seen to differ: share {moved}."
     if not changed:
         yield f"{at}Nothing that is known of the server differs: run A again to tell whether its machine has changed."
 
@@ -155,7 +156,8 @@ def _differences(found: Comparison, named: bool) -> str:
     sure = [(point, each) for point in found.points for each in point.differences if _sure(each)]
     sure.sort(key=lambda pair: (pair[1].verdict != "worse", pair[1].who == ONE_CALLER))
     said = [
-        f"{f'{_name(point)}, ' if named else ''}{each.who} {each.metric} {_change(each)} ({_interval(each)})"
+        f"{f'{point_name(point)}, ' if named else ''}{each.who} {each.metric} "
+        f"{change_said(each)} ({interval_said(each)})"
         for point, each in sure[:MOST]
     ]
     return "; ".join(said) + (f"; and {len(sure) - MOST} more" if len(sure) > MOST else "")
@@ -164,7 +166,7 @@ def _differences(found: Comparison, named: bool) -> str:
 def _unseen(found: Comparison) -> str:
     """How large a difference may be all the same, by the intervals of the first token and of decoding."""
     wide = [
-        f"{each.who} {each.metric} {_interval(each)}"
+        f"{each.who} {each.metric} {interval_said(each)}"
         for point in found.points[:1]
         for each in point.differences
         if each.metric in OF_ONE and each.low is not None and each.who != ONE_CALLER
@@ -173,7 +175,7 @@ def _unseen(found: Comparison) -> str:
     return f"what differs may be chance, or is under {exact(found.least)}{within}"
 
 
-def _between(found: Comparison) -> Iterator[str]:
+def between(found: Comparison) -> Iterator[str]:
     """What the runs do not have in common."""
     for each in found.changed:
         yield _changed(each)
@@ -185,7 +187,8 @@ def _between(found: Comparison) -> Iterator[str]:
             yield f"only in {name}: {', '.join(only)}"
 
 
-def _under(point: PointDifference) -> Iterator[str]:
+def under(point: PointDifference) -> Iterator[str]:
+    """What the reader must know of a load point's figures."""
     yield from (f"not comparable: {reason}" for reason in point.reasons)
     yield from (f"{reason}: a difference of speed may come from that" for reason in point.disturbed)
     yield from point.notes
@@ -193,7 +196,8 @@ def _under(point: PointDifference) -> Iterator[str]:
     yield from (f"{each.who}, {each.metric}: {each.why}" for each in unknown)
 
 
-def _method(found: Comparison) -> Iterator[str]:
+def method(found: Comparison) -> Iterator[str]:
+    """How the figures were made, and when a difference is called one."""
     if not found.looks:
         return
     yield (
@@ -216,9 +220,9 @@ def ruling_line(ruling: Ruling) -> str:
 
 
 def _table(point: PointDifference) -> Table:
-    table = grid(*_heads(point))
+    table = grid(*column_heads(point))
     table.columns[0].no_wrap = False  # a group's name may be long
-    if _judged(point):
+    if is_judged(point):
         table.columns[-1].justify = "left"
     for column in table.columns[1:]:
         column.header = Text(f" {column.header}")
@@ -229,21 +233,24 @@ def _table(point: PointDifference) -> Table:
     return table
 
 
-def _run(letter: str, run: Named) -> str:
+def run_line(letter: str, run: Named) -> str:
+    """A run as it is named."""
     when = f", {run.started[:16].replace('T', ' ')} UTC" if run.started else ""
     return f"{letter}  {run.path}{when}"
 
 
-def _title(point: PointDifference) -> str:
+def title(point: PointDifference) -> str:
+    """A load point, and what came of it."""
     few = next((f" ({each.why})" for each in point.differences if each.verdict == "too few repeats"), "")
-    return f"{_name(point)}: {point.verdict}{few if point.verdict == 'too few repeats' else ''}"
+    return f"{point_name(point)}: {point.verdict}{few if point.verdict == 'too few repeats' else ''}"
 
 
-def _name(point: PointDifference) -> str:
+def point_name(point: PointDifference) -> str:
+    """Its name, in both runs where they differ."""
     return point.a if point.a == point.b else f"{point.a} / {point.b}"
 
 
-def _judged(point: PointDifference) -> bool:
+def is_judged(point: PointDifference) -> bool:
     """Whether anything but ranges can be shown."""
     return any(each.verdict != "too few repeats" and each.verdict != "unknown" for each in point.differences)
 
@@ -256,7 +263,8 @@ def _sure(each: Difference) -> bool:
     return each.verdict in ("better", "worse")
 
 
-def _label(each: Difference) -> str:
+def metric_label(each: Difference) -> str:
+    """A metric and its unit."""
     unit = UNITS[each.unit]
     return f"{each.metric}, {unit}" if unit else each.metric
 
@@ -283,11 +291,13 @@ def _points(each: Difference) -> str:
     return "-" if each.change is None else f"{_bare(each.change)}{' pt' if each.counted else ''}"
 
 
-def _change(each: Difference) -> str:
+def change_said(each: Difference) -> str:
+    """A change with its unit."""
     return "-" if each.change is None else f"{_bare(each.change)} {'points' if each.counted else '%'}"
 
 
-def _interval(each: Difference, unit: str = " %") -> str:
+def interval_said(each: Difference, unit: str = " %") -> str:
+    """Its interval."""
     if each.low is None or each.high is None:
         return "-"
     return f"{_bare(each.low)} to {_bare(each.high)}{'' if each.counted else unit}"

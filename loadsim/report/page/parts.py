@@ -3,6 +3,7 @@
 Sections give these; `page` puts them into one file. A value that is not known is None, and is drawn as nothing.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -138,12 +139,35 @@ class Text(msgspec.Struct, frozen=True, kw_only=True, tag="text"):
     open: bool = False
 
 
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A difference with its interval, `low` to `high`, in the unit of its `Changes`; None: not known."""
+
+    label: str
+    said: str
+    mid: float | None
+    low: float | None
+    high: float | None
+    role: Role = "quiet"
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True, tag="changes"):
+    """Differences below each other on one scale, with the span from `-none` to `none` marked, in which none
+    is."""
+
+    caption: str
+    changes: list[Change]
+    none: float = 0.0
+
+
+Part = Chart | Lanes | Table | Text | Changes
+
+
 class Section(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the page under a heading; `words` are paragraphs that stand before `parts`. `id` is a word."""
 
     id: str
     title: str
-    parts: list[Chart | Lanes | Table | Text]
+    parts: Sequence[Part]
     words: list[str] = []
 
 

@@ -12,7 +12,7 @@ import msgspec
 from markupsafe import Markup
 
 from ... import __version__
-from .parts import Chart, Head, Lanes, Section, Table, Text
+from .parts import Changes, Chart, Head, Lanes, Role, Section, Table, Text
 
 STYLE = ("uPlot.min.css", "colours.css", "page.css", "lanes.css")
 EARLY = ("theme.js",)
@@ -69,7 +69,9 @@ def _template() -> jinja2.Template:
     env = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     env.tests["table"] = lambda part: isinstance(part, Table)
     env.tests["text"] = lambda part: isinstance(part, Text)
+    env.tests["changes"] = lambda part: isinstance(part, Changes)
     env.filters["aligned"] = aligned
+    env.filters["bars"] = bars
     return env.from_string(_asset("page.html"))
 
 
@@ -77,6 +79,41 @@ def aligned(table: Table) -> list[bool]:
     """Of each column, whether it holds figures alone; the first one names the row."""
     cells = [[row[n] for row in table.rows if n < len(row)] for n in range(len(table.columns))]
     return [n > 0 and bool(column) and all(map(FIGURE.fullmatch, column)) for n, column in enumerate(cells)]
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """A change as it is drawn: places from 0 to 100, left to right."""
+
+    label: str
+    said: str
+    low: float | None
+    mid: float | None
+    high: float | None
+    role: Role
+
+
+def bars(part: Changes) -> tuple[list[Bar], float, float, float]:
+    """The changes, and where none is and the span of none begins and ends; all on one scale that holds them."""
+    ends = [value for each in part.changes for value in (each.low, each.mid, each.high) if value is not None]
+    least, most = min([*ends, -part.none, 0.0]), max([*ends, part.none, 0.0])
+    room = (most - least) * 0.02 or 1.0
+    least, most = least - room, most + room
+
+    def place(value: float | None) -> float | None:
+        return None if value is None else round((value - least) / (most - least) * 100, 2)
+
+    found = [
+        Bar(
+            label=each.label,
+            said=each.said,
+            low=place(each.low),
+            mid=place(each.mid),
+            high=place(each.high),
+            role=each.role,
+        )
+        for each in part.changes
+    ]
+    return found, place(0.0) or 0.0, place(-part.none) or 0.0, place(part.none) or 0.0
 
 
 @cache

@@ -10,7 +10,7 @@ MOST = 2000  # points of one series: a screen is hardly wider
 
 
 def thin(x: Sequence[float], y: Sequence[float | None], most: int = MOST) -> tuple[list[float], list[float | None]]:
-    """At most about `most` of the points, by MinMaxLTTB; `x` never falls. A run of unknown values stays as one, so that
+    """About `most` of the points, by MinMaxLTTB; `x` never falls. A run of unknown values stays as one, so that
     a line breaks where it did."""
     values = np.array([np.nan if value is None else value for value in y], dtype=np.float64)
     keep = kept(np.asarray(x, dtype=np.float64), values, most)
@@ -29,5 +29,6 @@ def kept(x: NDArray[np.float64], y: NDArray[np.float64], most: int = MOST) -> li
     if len(known) > most:
         by = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]
         found: NDArray[np.uint64] = by.downsample(x[known], y[known], n_out=most)
-        known = known[found.astype(np.int64)]
+        ends = [int(known[np.argmin(y[known])]), int(known[np.argmax(y[known])])]  # of few points it may leave them out
+        known = np.union1d(known[found.astype(np.int64)], ends)
     return sorted({*known.tolist(), *breaks.tolist()})

@@ -2,7 +2,7 @@
 
 import math
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loadsim.report.page.thin import thin
@@ -18,7 +18,7 @@ def test_few_points_stay_as_they_are() -> None:
 def test_a_single_peak_and_both_ends_stay() -> None:
     y = [*WAVE[:54_321], 50.0, *WAVE[54_322:]]
     x, kept = thin(range(len(y)), y, 500)
-    assert len(x) == 500
+    assert 500 <= len(x) <= 502
     assert kept[x.index(54_321.0)] == 50.0
     assert (x[0], x[-1]) == (0.0, 99_999.0)
 
@@ -30,12 +30,13 @@ def test_a_gap_stays_a_gap() -> None:
     assert [at for at, value in zip(x, kept, strict=True) if value is None] == [30_000.0]
 
 
+@example([0.0, 0.0, 0.0, 0.0, 1.0, -1.0, *[0.0] * 20], 8)
 @given(st.lists(st.none() | st.floats(-1e9, 1e9), max_size=400), st.integers(8, 60))
 def test_what_stays_was_there(y: list[float | None], most: int) -> None:
     x, kept = thin(range(len(y)), y, most)
     assert x == sorted(set(x))
     assert all(y[int(at)] == value for at, value in zip(x, kept, strict=True))
-    assert sum(value is not None for value in kept) <= max(most, 1)
+    assert sum(value is not None for value in kept) <= most + 2
     known = [value for value in y if value is not None]
     if known:  # of the known ones the first, the last, the largest and the smallest
         left = [value for value in kept if value is not None]
