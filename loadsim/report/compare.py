@@ -110,7 +110,8 @@ def sentences(found: Comparison) -> Iterator[str]:
         case "no difference seen":
             yield f"No difference seen: {_unseen(found)}."
         case "too few repeats":
-            n = min((each.a.n for each in _all(found) if each.a and each.verdict == "too few repeats"), default=0)
+            few = [each for each in _all(found) if each.verdict == "too few repeats"]
+            n = min((side.n for each in few for side in (each.a, each.b) if side), default=0)
             yield f"Too few repeats ({n} of {ENOUGH} on a side): only ranges are shown, and nothing is decided."
         case "not comparable":
             why = list(dict.fromkeys(reason for point in found.points for reason in _reasons(point)))
