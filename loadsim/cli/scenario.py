@@ -20,6 +20,7 @@ from ..engine.progress import Progress
 from ..engine.run import run as run_scenario
 from ..engine.serving import LOG
 from ..recording.load import load as load_recording
+from ..report.account import written
 from ..report.live import LiveView
 from ..report.point import points
 from ..report.table import holds, render
@@ -218,4 +219,5 @@ def show(folder: Path, console: Console, keep: bool = False) -> bool:
     console.print(render(found, measured))
     if keep:
         leave(folder, console, found, measured)
+    console.print(written(found))
     return holds(found, measured)
