@@ -95,7 +95,7 @@ class Stay:
         try:
             await point.repeat(number)
         finally:
-            with contextlib.suppress(Unwritable):  # the next write, or the last one, says so
+            with contextlib.suppress(RunStopped):  # the next write, or the last one, says so
                 asked = self._counted.asked - before
                 self._means.recorder.event("requests", point=point.name, repeat=number, asked=asked)
 

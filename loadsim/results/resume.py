@@ -22,8 +22,8 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     """What a run that broke off has left.
 
     facts: run.json; `finished`: the points that need not be measured again; `resumed`: how often it went on before;
-    `rows`: how many requests it noted, also those that cannot be read any more; `text`: whether it keeps the replies' texts; `seconds`: on its clock, the last
-    time that it noted.
+    `rows`: how many requests it noted, also those that cannot be read any more; `text`: whether it keeps the replies'
+    texts; `seconds`: on its clock, the last time that it noted.
     """
 
     facts: dict[str, Any]
