@@ -37,8 +37,8 @@ class Stream:
         return (self.path / file).exists()
 
     def rows(self) -> Iterator[tuple[int, RequestRow]]:
-        """The rows with their numbers, from 0, by which texts refer to them; without those of load points that were begun
-        again."""
+        """The rows with their numbers, from 0, by which texts refer to them; without those of load points that were
+        begun again."""
         for place, row in self._each(ROWS_FILE, ROWS):
             if self._stays(row.point, row.resumed):
                 yield (place if row.id is None else row.id), row
