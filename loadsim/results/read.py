@@ -16,7 +16,7 @@ Sample = CardSample | HostSample | ServerSample
 FORMAT = "loadsim run 1"
 SAMPLES: dict[str, type[Sample]] = {"card": CardSample, "host": HostSample, "server": ServerSample}
 """The logs of samples, each a file of its own."""
-ROWS_FILE = "requests.jsonl"
+ROWS_FILE, EVENTS_FILE = "requests.jsonl", "events.jsonl"
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +87,8 @@ def read(path: Path) -> Run:
     Raises BadInput for a folder without a run, a run in another format, and a file of which no line can be read.
     """
     run = read_whole(path)
-    last = last_begun(run.events, run.rows)
+    damaged = any(file.file == EVENTS_FILE for file in run.damaged)
+    last = last_begun(run.events, run.rows if damaged else ())
     stay = [number for number, row in enumerate(run.rows) if row.resumed >= last.get(row.point, 0)]
     events = [event for event in run.events if event.get("resumed", 0) >= last.get(event.get("point", ""), 0)]
     return msgspec.structs.replace(
@@ -100,8 +101,8 @@ def read(path: Path) -> Run:
 
 
 def last_begun(events: Iterable[dict[str, Any]], rows: Iterable[RequestRow] = ()) -> dict[str, int]:
-    """How often the run had been resumed when each load point was last begun; by its rows too, for the event that says
-    so may be damaged."""
+    """How often the run had been resumed when each load point was last begun; where events are damaged, by its `rows`
+    too."""
     last: dict[str, int] = {}
     for row in rows:
         last[row.point] = max(row.resumed, last.get(row.point, 0))
@@ -115,7 +116,7 @@ def read_whole(path: Path) -> Run:
     """`read` with everything that the run holds, what is left over too."""
     live, facts = goes_on(path), read_facts(path)
     rows = records(path / ROWS_FILE, ROWS, _pack)
-    events = records(path / "events.jsonl", EVENTS)
+    events = records(path / EVENTS_FILE, EVENTS)
     texts = records(path / "replies.jsonl", TEXTS)
     card = records(path / "card.jsonl", CARD)
     host = records(path / "host.jsonl", HOST)

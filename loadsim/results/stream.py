@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..types import RequestRow
-from .read import EVENTS, LOGS, ROWS, ROWS_FILE, TEXTS, Sample, Text, goes_on, last_begun, read_facts
+from .read import EVENTS, EVENTS_FILE, LOGS, ROWS, ROWS_FILE, TEXTS, Sample, Text, goes_on, last_begun, read_facts
 from .records import Damaged, Kind, Told, each
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class Stream:
         self.live = live and self.facts.get("ended") is None
         self.torn: set[str] = set()
         self.damaged: dict[str, Damaged] = {}
-        events = [event for _, event in self._each("events.jsonl", EVENTS)]
+        events = [event for _, event in self._each(EVENTS_FILE, EVENTS)]
         self._begun = last_begun(events)
         if self.damaged and self.facts.get("resumed"):
             self._begun = last_begun(events, (row for _, row in self._each(ROWS_FILE, ROWS)))
