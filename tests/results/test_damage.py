@@ -245,7 +245,7 @@ def test_a_begin_whose_event_is_damaged_still_sets_the_older_rows_aside(folder: 
     recorder.close("stopped", "x")
     file = folder / "events.jsonl"
     of = file.read_bytes().splitlines(keepends=True)
-    file.write_bytes(b"".join([*of[:-1], of[-1].replace(b'"phase"', b'"phasf"')]))
+    file.write_bytes(b"".join([*of[:-1], of[-1].replace(b'"phase"', b'"phas\xff"')]))
     assert [(each.point, each.turn) for each in read(folder).rows] == [("a", 0), ("b", 9)]
 
 
