@@ -118,9 +118,7 @@ def prepare(file: str, wanted: Scenario, out: Path | None) -> Start:
     asked = again.words()
     made = out is None or claim(out)
     folder = out or default_folder(Path(file).stem, datetime.now())
-    return Start(
-        recordings=recordings, near=near, folder=folder, made=made, key=key, command=asked
-    )
+    return Start(recordings=recordings, near=near, folder=folder, made=made, key=key, command=asked)
 
 
 def go_on(folder: Path, console: Console) -> None:
