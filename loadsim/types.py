@@ -1,5 +1,6 @@
 """The structs that rooms pass to each other. Times are seconds, tokens are the server's count."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -177,9 +178,10 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     caller hung up while waiting. `spoke`, `playout`, `cut`: what was said before, heard of the reply, and cut off from
     it; `cut_tokens`: what was cut off from the caller's last reply (`Cut.unheard`). `misses`: tool calls of the reply
     that the recording has no result for. `probe`: what a probe's row asked, such as `{"replaced": 516}`. `resumed`: how
-    often the run had been resumed when the row was recorded. `phase`: the scenario's phase in which it was due.
-    `draining`: it was sent while the load waited for its last turns to end, for a pause: fewer callers talked. One
-    caller alone within a load has the `side` `during`, and as `call` the pause's number, from 1.
+    often the run had been resumed when the row was recorded. `id`: the row's number in the run, from 0, by which
+    replies.jsonl refers to it; None in runs of old, where the line's number is meant. `phase`: the scenario's phase in
+    which it was due. `draining`: it was sent while the load waited for its last turns to end, for a pause: fewer
+    callers talked. One caller alone within a load has the `side` `during`, and as `call` the pause's number, from 1.
     """
 
     point: str
@@ -225,9 +227,10 @@ class RequestRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     cut_tokens: int | None = None
     misses: int = 0
     resumed: int = 0
+    id: int | None = None
     probe: dict[str, Any] = {}
-    token_s: list[float] = []
-    token_server_ms: list[float] = []
+    token_s: Sequence[float] = []
+    token_server_ms: Sequence[float] = []
 
 
 class CardFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from ..engine.progress import Progress
 from ..engine.run import run as run_scenario
 from ..engine.serving import LOG
 from ..recording.load import load as load_recording
+from ..report.account import written
 from ..report.live import LiveView
 from ..report.point import points
 from ..report.table import holds, render
@@ -75,29 +76,49 @@ def scenario(
     if file is None:
         raise click.UsageError("name a scenario, such as twelve_callers")
     wanted = load(file, sets, url)
+    start = prepare(file, wanted, out)
+    try:
+        run_to_disk(
+            partial(start.begin, Recorder, not no_text), partial(measure, wanted, start.recordings, start.key), console
+        )
+    except FolderGone:
+        raise  # what may stand there now is not ours to show, nor to take away
+    except BaseException:
+        # However it ended, what was measured is shown; what never began leaves nothing.
+        if began(start.folder, start.made):
+            show(start.folder, console, keep=True)
+        raise
+    if not (began(start.folder, start.made) and show(start.folder, console, keep=True)):
+        raise SystemExit(1)
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """What a new run begins with. `folder`: its own, which we `made`; `near`: where its scenario lies; `key`: the
+    server's; `command`: what was asked for, to be asked again."""
+
+    recordings: Recordings
+    near: Path
+    folder: Path
+    made: bool
+    key: str | None
+    command: list[str]
+
+    def begin(self, kind: Callable[[Path, float, bool], R], text: bool) -> R:
+        """A recorder of that kind; `text`: it keeps the replies' texts."""
+        recorder = kind(self.folder, asyncio.get_running_loop().time(), text)
+        recorder.describe(command=self.command, folder=os.path.relpath(self.near), digests=digests(self.recordings))
+        return recorder
+
+
+def prepare(file: str, wanted: Scenario, out: Path | None) -> Start:
+    """Load what the scenario in `file` names, and make the run's folder. Raises BadInput."""
     near = find("scenarios", file).parent
     recordings = load_recordings(wanted, near)
     key = api_key()
     asked = again.words()
     made = out is None or claim(out)
     folder = out or default_folder(Path(file).stem, datetime.now())
-
-    def begin() -> Recorder:
-        recorder = Recorder(folder, asyncio.get_running_loop().time(), not no_text)
-        recorder.describe(command=asked, folder=os.path.relpath(near), digests=digests(recordings))
-        return recorder
-
-    try:
-        run_to_disk(begin, partial(measure, wanted, recordings, key), console)
-    except FolderGone:
-        raise  # what may stand there now is not ours to show, nor to take away
-    except BaseException:
-        # However it ended, what was measured is shown; what never began leaves nothing.
-        if began(folder, made):
-            show(folder, console, keep=True)
-        raise
-    if not (began(folder, made) and show(folder, console, keep=True)):
-        raise SystemExit(1)
+    return Start(recordings=recordings, near=near, folder=folder, made=made, key=key, command=asked)
 
 
 def go_on(folder: Path, console: Console) -> None:
@@ -218,4 +239,5 @@ def show(folder: Path, console: Console, keep: bool = False) -> bool:
     console.print(render(found, measured))
     if keep:
         leave(folder, console, found, measured)
+    console.print(written(found))
     return holds(found, measured)

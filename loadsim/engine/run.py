@@ -68,7 +68,7 @@ async def run(
                     point, _ = measured.pop(0), left.pop(0)
                     try:
                         for number in range(1, scenario.repeat + 1):
-                            await point.repeat(number)
+                            await stay.repeat(point, number)
                     except (RunAborted, Unwritable):
                         raise  # no other point is wanted, or would leave anything
                     except RunStopped as stopped:

@@ -22,6 +22,7 @@ from ..telemetry.lag import Lag
 from ..telemetry.logs import Logs, logs
 from ..types import BadInput, FolderGone, RequestRow, RunStopped, Unwritable
 from .bench import Bench
+from .counted import Counted
 from .ending import Ending
 from .point import Point
 from .preflight import Plan, Recordings, Script, check_server, named, preflight, prompt_tokens
@@ -56,6 +57,7 @@ class Stay:
     def __init__(self, served: Served, means: Means) -> None:
         self.served = served
         self._means = means
+        self._counted = Counted(served.server)
         self._fitted: dict[tuple[str, int | None], Recording] = {}
         self._tokens: dict[str, int] = {}
         self._told = False
@@ -86,6 +88,16 @@ class Stay:
         self._told = True
         bench = self._bench()
         return [Probing(bench, plan) if isinstance(plan, ProbePlan) else Point(bench, plan) for plan in plans]
+
+    async def repeat(self, point: Point | Probing, number: int) -> None:
+        """Measure a point once more, and note how many requests that took. Raises as the point does."""
+        before = self._counted.asked
+        try:
+            await point.repeat(number)
+        finally:
+            with contextlib.suppress(RunStopped):  # the next write, or the last one, says so
+                asked = self._counted.asked - before
+                self._means.recorder.event("requests", point=point.name, repeat=number, asked=asked)
 
     async def why(self, stopped: RunStopped) -> tuple[str, bool]:
         """Why a point could not be measured, and whether that is because the server is gone."""
@@ -120,7 +132,7 @@ class Stay:
 
         return Bench(
             run=means.recorder.salt,
-            server=self.served.server,
+            server=self._counted,
             origin=means.origin,
             progress=means.progress,
             emit=emit,

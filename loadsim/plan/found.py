@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ..results.read import contents
+from ..results.records import contents
 from ..types import BadInput, Count, Natural, Unwritable
 from .slo import parse
 from .verdict import Figure, Verdict

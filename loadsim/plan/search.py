@@ -246,7 +246,7 @@ class Search:
             while held.found.repeats < held.repeats:
                 self._expect(held)
                 began = self._loop.time()
-                await held.point.repeat(held.found.repeats + 1)
+                await held.stay.repeat(held.point, held.found.repeats + 1)
                 self._reckoning.took(held.found.count, self._loop.time() - began)
                 held.found = self._so_far(held.found)
                 if held.found.repeats >= min(LEAST, held.repeats) and self._enough(held, before):

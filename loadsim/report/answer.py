@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from ..results.read import Run
+from ..results.read import ROWS_FILE, Run
+from ..stats.account import account
 from ..stats.cause import CLIENT_CPU, LAG_MS
 from ..stats.client import Client
 from ..stats.summary import TOO_MANY_ERRORS, Who
@@ -39,6 +40,7 @@ def state(run: Run) -> Iterator[str]:
     if run.torn and not run.live:
         end = "file ends" if run.torn == 1 else "files end"
         yield f"{run.torn} {end} in half a line, which is left out."
+    yield from _lost(run)
     if run.left_over:
         yield f"{several(run.left_over, 'row')} of load points that were begun again are left out."
 
@@ -53,6 +55,30 @@ def tiny(run: Run) -> Iterator[str]:
     """That it was no card that was measured."""
     if run.facts.get("server", {}).get("embedded"):
         yield TINY
+
+
+def _lost(run: Run) -> Iterator[str]:
+    """What was recorded, or should have been, and is not there."""
+    told = False
+    for file in run.damaged:
+        said = f"{several(file.lines, 'line')} of {file.file} could not be read (first at line {file.first})"
+        if file.file == ROWS_FILE and run.missing:
+            said, told = f"{said}: {_missing(run)}", True
+        yield f"{said}."
+    if run.missing and not told:
+        yield f"Of {run.noted} rows that were recorded, {_missing(run)}."
+    if run.live:
+        return  # a request that is under way has no row yet
+    for point, (asked, rows) in account(run.rows, run.events).short.items():
+        yield f"{point}: {several(asked, 'request')} were counted, and {several(rows, 'row')} {_are(rows)} there."
+
+
+def _missing(run: Run) -> str:
+    return f"{several(run.missing, 'row')} {_are(run.missing)} missing from these figures"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _where(run: Run) -> str:

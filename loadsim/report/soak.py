@@ -7,7 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..stats.windows import Alone, Course, Figures, Recovery, fold
+from ..stats.drift import Alone
+from ..stats.windows import Course, Figures, Recovery, fold
 from .grid import grid
 from .words import lasting, ms, number, several, short
 
@@ -119,8 +120,8 @@ def _alone(course: Course) -> Table:
     starts = {window.repeat: window.start_s - window.at for window in course.windows}
     for alone in _some(course.alone):
         start = starts.get(alone.repeat)
-        at = clock(alone.start_s - start) if start is not None and alone.side == "during" else alone.side
-        table.add_row(at, str(alone.rows), ms(alone.ttft), ms(alone.gap), number(alone.decode))
+        at = clock(alone.at - start) if start is not None and alone.side == "during" else alone.side
+        table.add_row(at, str(alone.replies), ms(alone.first_token), ms(alone.gap), number(alone.decode))
     return table
 
 

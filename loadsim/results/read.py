@@ -1,23 +1,22 @@
 """A run from disk: a whole one, one that was killed, or one that is still being written."""
 
 import fcntl
-import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any
 
 import msgspec
 
 from ..types import BadInput, CardSample, HostSample, RequestRow, ServerSample
+from .records import UNREADABLE, Damaged, Kind, contents, packed, records
 from .shape import check_event, check_facts
 
 Sample = CardSample | HostSample | ServerSample
 FORMAT = "loadsim run 1"
 SAMPLES: dict[str, type[Sample]] = {"card": CardSample, "host": HostSample, "server": ServerSample}
 """The logs of samples, each a file of its own."""
-
-T = TypeVar("T")
+ROWS_FILE, EVENTS_FILE = "requests.jsonl", "events.jsonl"
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +25,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     facts: run.json; its `ended` is None for a run that was killed or is still going on.
     texts: the replies' texts by the row's place in `rows`; empty where they were not kept.
     torn: how many files end in half a line, which is left out.
+    damaged: lines that could not be read, by file. noted: how many rows were recorded, and missing: how many of these
+    could not be read, at the least. tokens: in all of the rows. The three count left over rows too.
     card, host, server: the samples, of all points; empty in runs of old and where nothing was logged.
     live: another program still writes it.
     left_over: how many rows are not in `rows`, since their load point was begun again when the run was resumed.
@@ -40,6 +41,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     card: list[CardSample] = []
     host: list[HostSample] = []
     server: list[ServerSample] = []
+    damaged: tuple[Damaged, ...] = ()
+    noted: int = 0
+    missing: int = 0
+    tokens: int = 0
     left_over: int = 0
     live: bool = False
 
@@ -50,20 +55,40 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Text(msgspec.Struct):
-    """A line of replies.jsonl; `request` is the row's number in requests.jsonl, from 0."""
+    """A line of replies.jsonl; `request` is the row's `id`."""
 
     request: int
     text: str
 
 
+def _pack(row: RequestRow) -> None:
+    if row.token_s:
+        row.token_s = packed(row.token_s)
+    if row.token_server_ms:
+        row.token_server_ms = packed(row.token_server_ms)
+
+
+ROWS = Kind(type=RequestRow, begins=b'{"point":')
+EVENTS = Kind(type=dict[str, Any], begins=b'{"t_s":', check=check_event)
+TEXTS = Kind(type=Text, begins=b'{"request":')
+# A sample's type takes nearly any line, since a sensor may tell nothing.
+CARD = Kind(type=CardSample, begins=b'{"t_s":', foreign=(b'"event":', b'"outcome":'))
+HOST = Kind(type=HostSample, begins=b'{"t_s":', foreign=(*CARD.foreign, b'"request":', b'"stamp_s":', b'"took_s":'))
+SERVER = Kind(type=ServerSample, begins=b'{"t_s":', foreign=(*CARD.foreign, b'"stamp_s":'))
+
+
+LOGS: dict[str, Kind[Any]] = {"card": CARD, "host": HOST, "server": SERVER}
+
+
 def read(path: Path) -> Run:
     """Read the run in the folder `path`. Of a load point that was begun again after the run broke off, only the rows
-    and events since it was last begun are in it.
+    and events since it was last begun are in it. Lines that cannot be read are left out and told.
 
-    Raises BadInput for a folder without a run, a run in another format, and a line that cannot be read (file:line).
+    Raises BadInput for a folder without a run, a run in another format, and a file of which no line can be read.
     """
     run = read_whole(path)
-    last = last_begun(run.events)
+    damaged = any(file.file == EVENTS_FILE for file in run.damaged)
+    last = last_begun(run.events, run.rows if damaged else ())
     stay = [number for number, row in enumerate(run.rows) if row.resumed >= last.get(row.point, 0)]
     events = [event for event in run.events if event.get("resumed", 0) >= last.get(event.get("point", ""), 0)]
     return msgspec.structs.replace(
@@ -75,9 +100,12 @@ def read(path: Path) -> Run:
     )
 
 
-def last_begun(events: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """How often the run had been resumed when each load point was last begun."""
+def last_begun(events: Iterable[dict[str, Any]], rows: Iterable[RequestRow] = ()) -> dict[str, int]:
+    """How often the run had been resumed when each load point was last begun; where events are damaged, by its `rows`
+    too."""
     last: dict[str, int] = {}
+    for row in rows:
+        last[row.point] = max(row.resumed, last.get(row.point, 0))
     for event in events:
         if event.get("event") == "phase" and (point := event.get("point")):
             last[point] = max(event.get("resumed", 0), last.get(point, 0))
@@ -87,22 +115,30 @@ def last_begun(events: Iterable[dict[str, Any]]) -> dict[str, int]:
 def read_whole(path: Path) -> Run:
     """`read` with everything that the run holds, what is left over too."""
     live, facts = goes_on(path), read_facts(path)
-    rows, torn_rows = _lines(path / "requests.jsonl", RequestRow)
-    events, torn_events = _lines(path / "events.jsonl", dict[str, Any], check_event)
-    texts, torn_texts = _lines(path / "replies.jsonl", Text)
-    card, torn_card = _lines(path / "card.jsonl", CardSample)
-    host, torn_host = _lines(path / "host.jsonl", HostSample)
-    server, torn_server = _lines(path / "server.jsonl", ServerSample)
+    rows = records(path / ROWS_FILE, ROWS, _pack)
+    events = records(path / EVENTS_FILE, EVENTS)
+    texts = records(path / "replies.jsonl", TEXTS)
+    card = records(path / "card.jsonl", CARD)
+    host = records(path / "host.jsonl", HOST)
+    server = records(path / "server.jsonl", SERVER)
+    files = (rows, events, texts, card, host, server)
+    ids = [place if row.id is None else row.id for row, place in zip(rows.found, rows.places, strict=True)]
+    said = {text.request: text.text for text in texts.found}
+    noted = max([rows.told.count, *(number + 1 for number in (*ids, *said) if number is not None)])
     return Run(
         path=path,
         facts=facts,
-        rows=rows,
-        events=events,
-        texts={text.request: text.text for text in texts},
-        torn=torn_rows + torn_events + torn_texts + torn_card + torn_host + torn_server,
-        card=card,
-        host=host,
-        server=server,
+        rows=rows.found,
+        events=events.found,
+        texts={place: said[number] for place, number in enumerate(ids) if number is not None and number in said},
+        torn=sum(file.told.torn for file in files),
+        damaged=tuple(file.told.damaged for file in files if file.told.damaged is not None),
+        noted=noted,
+        missing=noted - len(rows.found),
+        tokens=sum(len(row.token_s) for row in rows.found),
+        card=card.found,
+        host=host.found,
+        server=server.found,
         live=live and facts.get("ended") is None,
     )
 
@@ -131,7 +167,7 @@ def read_facts(path: Path) -> dict[str, Any]:
         facts = msgspec.json.decode(contents(file), type=dict[str, Any])
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run: it has no run.json") from None
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadInput(f"{file}: {error}") from error
     found = facts.get("format")
     if not isinstance(found, str) or not found.startswith("loadsim run "):
@@ -143,52 +179,3 @@ def read_facts(path: Path) -> dict[str, Any]:
     except msgspec.ValidationError as error:
         raise BadInput(f"{file}: {error}") from error
     return facts
-
-
-def opened(file: Path) -> BinaryIO | None:
-    """A file of a run, to be read by lines; None: it is not there. Raises BadInput where it cannot be read."""
-    try:
-        _no_pipe(file)
-        return file.open("rb")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BadInput(f"cannot read {file}: {error.strerror}") from error
-
-
-def contents(file: Path) -> bytes:
-    """What a file of a run holds. Raises BadInput where it cannot be read, FileNotFoundError and NotADirectoryError."""
-    try:
-        _no_pipe(file)
-        return file.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise
-    except OSError as error:
-        raise BadInput(f"cannot read {file}: {error.strerror}") from error
-
-
-def _no_pipe(file: Path) -> None:
-    """Who reads a pipe waits for its writer."""
-    if file.exists() and not (file.is_file() or file.is_dir()):
-        raise BadInput(f"cannot read {file}: not a file")
-
-
-def _lines(file: Path, kind: type[T], check: Callable[[T], None] | None = None) -> tuple[list[T], int]:
-    """The records of a file, and 1 where it ends in half a line; a file that is not there has none."""
-    try:
-        data = contents(file)
-    except FileNotFoundError:
-        return [], 0
-    decoder = msgspec.json.Decoder(kind)
-    records = []
-    for number, line in enumerate(io.BytesIO(data), 1):
-        try:
-            record = decoder.decode(line)
-            if check is not None:
-                check(record)
-            records.append(record)
-        except msgspec.DecodeError as error:
-            if not line.endswith(b"\n"):
-                return records, 1
-            raise BadInput(f"{file}:{number}: {error}") from error
-    return records, 0

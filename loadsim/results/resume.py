@@ -11,7 +11,8 @@ import msgspec
 
 from ..types import BadInput
 from .histograms import LINE
-from .read import SAMPLES, contents, read_facts, read_whole
+from .read import SAMPLES, read_facts, read_whole
+from .records import UNREADABLE, contents
 
 APPENDED = ("requests.jsonl", "replies.jsonl", "events.jsonl", "histograms.hlog", *(f"{log}.jsonl" for log in SAMPLES))
 FILES = ("run.json", "run.json.new", *APPENDED)
@@ -21,8 +22,8 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     """What a run that broke off has left.
 
     facts: run.json; `finished`: the points that need not be measured again; `resumed`: how often it went on before;
-    `rows`: how many requests it holds; `text`: whether it keeps the replies' texts; `seconds`: on its clock, the last
-    time that it noted.
+    `rows`: how many requests it noted, also those that cannot be read any more; `text`: whether it keeps the replies'
+    texts; `seconds`: on its clock, the last time that it noted.
     """
 
     facts: dict[str, Any]
@@ -66,22 +67,24 @@ def broken_off(path: Path) -> dict[str, Any]:
 def mend(path: Path) -> Left:
     """Make the files of the run in `path` ready to be appended to, and tell what it has left.
 
-    Half lines are cut off. The histograms of points that will be measured again are taken out of their log: its readers
-    could not tell them from the new ones. Raises BadInput as `broken_off` does, and for a line that cannot be read;
-    OSError.
+    Half lines at the end are cut off; damaged ones before it stay, and are told by whoever reads. The histograms of
+    points that will be measured again are taken out of their log: its readers could not tell them from the new ones.
+    Raises BadInput as `broken_off` and `read` do; OSError.
     """
     facts = broken_off(path)
     for name in APPENDED:
-        file = path / name
-        if file.exists() and (data := contents(file)) and not data.endswith(b"\n"):
-            os.truncate(file, data.rfind(b"\n") + 1)
+        _end(path / name)
     run = read_whole(path)
     found = Left(
         facts=facts,
         finished=frozenset(event["point"] for event in run.events if event["event"] == "finished"),
-        resumed=max([facts.get("resumed", 0), *(event.get("resumed", 0) for event in run.events)]),
-        rows=len(run.rows),
-        text=(path / "replies.jsonl").exists() or not run.rows,
+        resumed=max([
+            facts.get("resumed", 0),
+            *(event.get("resumed", 0) for event in run.events),
+            *(row.resumed for row in run.rows),
+        ]),
+        rows=run.noted,
+        text=(path / "replies.jsonl").exists() or not run.noted,
         seconds=max([
             facts.get("seconds") or 0.0,
             *(event["t_s"] for event in run.events),
@@ -96,6 +99,20 @@ def mend(path: Path) -> Left:
         new.write_bytes(b"".join(line for line in lines if _stays(line, found.finished)))
         new.replace(log)
     return found
+
+
+def _end(file: Path) -> None:
+    """Cut half a last line off; one that lacks its end alone, which is whole, gets it."""
+    if not file.exists() or not (data := contents(file)) or data.endswith(b"\n"):
+        return
+    start = data.rfind(b"\n") + 1
+    try:
+        msgspec.json.decode(data[start:], type=dict[str, Any])
+    except UNREADABLE:
+        os.truncate(file, start)
+        return
+    with file.open("ab") as end:
+        end.write(b"\n")
 
 
 def _stays(line: bytes, finished: frozenset[str]) -> bool:

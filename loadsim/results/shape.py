@@ -84,6 +84,9 @@ class Ended(OfPoint):
     why: str
     planned: int
     said: int
+    repeat: int
+    caller: int
+    call: int
 
 
 class Released(OfPoint):
@@ -124,6 +127,46 @@ class Pause(OfLoad):
     why: str | None
 
 
+class Phase(msgspec.Struct):
+    """What was begun."""
+
+    phase: str
+
+
+class Asked(OfLoad):
+    """How many requests a repeat's callers made, as the engine counted them."""
+
+    asked: int
+
+
+class Began(OfLoad):
+    """Nobody is given a token from now on."""
+
+    since_s: float
+    said: str
+
+
+class Over(Began):
+    """Somebody is again."""
+
+    seconds: float
+    failed: int
+
+
+class Restarted(OfPoint):
+    """The server that died is there again."""
+
+    after_s: float
+
+
+class Log(msgspec.Struct):
+    """What befell a log of samples."""
+
+    log: str
+    what: str
+    why: str
+
+
 class Boot(msgspec.Struct):
     health_s: float
     first_token_s: float
@@ -145,7 +188,14 @@ EVENTS: dict[str, type[msgspec.Struct]] = {
     "load": Load,
     "load phase": LoadPhase,
     "pause": Pause,
+    "phase": Phase,
+    "requests": Asked,
+    "outage": Began,
+    "outage over": Over,
+    "restarted": Restarted,
+    "telemetry": Log,
     "server": Server,
+    "stay": Server,
 }
 
 

@@ -152,13 +152,13 @@ class Recorder:
     def row(self, row: RequestRow, text: str | None) -> None:
         """Append a request as it ended, and its reply's text; None: it has none."""
         self._own()
-        row.resumed = self.resumed
+        row.resumed, row.id = self.resumed, self.rows
         self._requests.write(_line(row))
-        number, self.rows = self.rows, self.rows + 1
+        self.rows += 1
         for metric, seconds in metrics(row).items():
             self._histograms.record(row.point, row.row, metric, seconds)
         if self._replies is not None and text is not None:
-            self._replies.write(_line({"request": number, "text": text}))
+            self._replies.write(_line({"request": row.id, "text": text}))
 
     def event(self, name: str, /, **fields: Any) -> None:
         """Append what happened now."""

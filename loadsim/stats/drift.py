@@ -11,13 +11,14 @@ import msgspec
 from ..types import RequestRow, Side
 from .headline import in_headline
 from .spread import known, middle, since
-from .tokens import decode_rate
+from .tokens import decode_rate, gaps
 
 
 class Alone(msgspec.Struct, frozen=True, kw_only=True):
     """One caller alone at one time, in `replies` replies that count; the first of them was sent at `at`, and the last
-    ended at `until` (run's clock). Medians of the first token (s) and the decode rate (tokens/s), the slowest, and all
-    `rates`; `own`: the median by the server's own clock, where it tells."""
+    ended at `until` (run's clock). Medians of the first token (s), the `gap` (s, all pooled) and the decode rate
+    (tokens/s), the slowest, and all `rates`; `own`: the median by the server's own clock, where it tells. Where no
+    reply counts, `at` and `until` are of those that were asked for."""
 
     point: str
     repeat: int
@@ -26,6 +27,7 @@ class Alone(msgspec.Struct, frozen=True, kw_only=True):
     until: float
     replies: int
     first_token: float | None
+    gap: float | None
     decode: float | None
     slowest: float | None
     rates: tuple[float, ...]
@@ -41,14 +43,16 @@ class Minute(msgspec.Struct, frozen=True):
     decode: float | None
 
 
-def alone(rows: Iterable[RequestRow]) -> list[Alone]:
+def alone(rows: Iterable[RequestRow], failed: bool = False) -> list[Alone]:
     """The one-caller rows of a run in the order in which they were measured, over all its load points: a side of a
-    repeat is one time, and so is each pause within a load, which is told by the rows' `call`."""
+    repeat is one time, and so is each pause within a load, which is told by the rows' `call`. `failed`: also times in
+    which no reply counts."""
     times: dict[tuple[str, int, str | None, int], list[RequestRow]] = {}
     for row in rows:
-        if row.row == "baseline" and in_headline(row) and row.sent_s is not None:
+        if row.row == "baseline" and row.sent_s is not None:
             times.setdefault((row.point, row.repeat, row.side, row.call), []).append(row)
-    return sorted(map(_alone, times.values()), key=lambda each: each.at)
+    found = [_alone([row for row in asked if in_headline(row)], asked) for asked in times.values()]
+    return sorted((each for each in found if each.replies or failed), key=lambda each: each.at)
 
 
 def change(found: list[Alone]) -> float | None:
@@ -69,16 +73,18 @@ def course(rows: Iterable[RequestRow], step: float) -> list[Minute]:
     ]
 
 
-def _alone(rows: list[RequestRow]) -> Alone:
+def _alone(rows: list[RequestRow], asked: list[RequestRow]) -> Alone:
+    """Of the replies that count, of those that were asked for at one time."""
     rates = known(decode_rate(row.token_s) for row in rows)
     return Alone(
-        point=rows[0].point,
-        repeat=rows[0].repeat,
-        side=rows[0].side,
-        at=min(row.sent_s for row in rows if row.sent_s is not None),
-        until=max((row.end_s or row.sent_s or 0.0) for row in rows),
+        point=asked[0].point,
+        repeat=asked[0].repeat,
+        side=asked[0].side,
+        at=min(row.sent_s for row in rows or asked if row.sent_s is not None),
+        until=max((row.end_s or row.sent_s or 0.0) for row in rows or asked),
         replies=len(rows),
         first_token=middle(since(row.sent_s, row.first_token_s) for row in rows),
+        gap=middle(float(gap) for row in rows for gap in gaps(row.token_s)),
         decode=middle(rates),
         slowest=min(rates, default=None),
         rates=tuple(rates),

@@ -44,7 +44,9 @@ def outages(events: Iterable[Event], load: Iterable[RequestRow], point: str) -> 
                 found.append(Outage(repeat=event["repeat"], since_s=event["since_s"], said=event["said"]))
             case "restarted" if found:
                 found[-1].again = event["after_s"]
-            case "outage over" if found:
+            case "outage over":
+                if not found or found[-1].since_s != event["since_s"]:  # the event of its begin is lost
+                    found.append(Outage(repeat=event["repeat"], since_s=event["since_s"], said=event["said"]))
                 found[-1].said, found[-1].seconds = event["said"], event["seconds"]
                 found[-1].failed = event["failed"]
     rows = [row for row in load if row.end_s is not None] if found else []

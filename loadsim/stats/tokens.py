@@ -17,7 +17,7 @@ def gaps(token_s: Times) -> NDArray[np.float64]:
     """
     times = np.asarray(token_s, dtype=np.float64)
     steps = times[1:] - times[:-1]
-    if np.all(steps > 0):
+    if (steps > 0).all():
         return steps  # each came in a read of its own, as nearly all do: runs of millions are read again
     reads, tokens = np.unique(times, return_counts=True)
     return np.repeat(np.diff(reads) / tokens[1:], tokens[1:])
@@ -32,9 +32,10 @@ def decode_rate(token_s: Times) -> float | None:
 
 def median_gap_rate(token_s: Times) -> float | None:
     """1 / median gap: the decode rate that a few long gaps, such as neighbours' prefill, do not move. None: no gaps."""
-    samples = np.sort(gaps(token_s))
+    samples = gaps(token_s)
     if not len(samples):
         return None
+    samples.sort()
     return float(2 / (samples[(len(samples) - 1) // 2] + samples[len(samples) // 2]))
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..types import RequestRow, Side
+from ..types import RequestRow
+from .drift import Alone, alone
 from .headline import failed, in_headline
 from .outages import Outage, outages
 from .spread import Spread, known, middle, since, spread
@@ -81,18 +82,6 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None
 
 
-class Alone(msgspec.Struct, frozen=True, kw_only=True):
-    """One caller's replies, measured at one time; medians over `rows` of them."""
-
-    repeat: int
-    side: Side
-    start_s: float
-    rows: int
-    ttft: float | None
-    gap: float | None
-    decode: float | None
-
-
 class Course(msgspec.Struct, frozen=True, kw_only=True):
     """A load point over time; empty lists where it had no duration. `window`: seconds of one."""
 
@@ -121,7 +110,7 @@ def course(rows: Iterable[RequestRow], events: Iterable[Event], point: str) -> C
         phases=phases,
         recoveries=list(_recoveries(phases, windows)),
         pauses=pauses,
-        alone=_alone([row for row in found if row.row == "baseline"]) if loads else [],
+        alone=alone(found, failed=True) if loads else [],
     )
 
 
@@ -281,25 +270,3 @@ def _pause(event: Event) -> Pause:
         waited=None if quiet is None else quiet - event["shut_s"],
         why=event["why"],
     )
-
-
-def _alone(rows: list[RequestRow]) -> list[Alone]:
-    """One caller's replies by when they were measured."""
-    by_time: dict[tuple[int, Side, int], list[RequestRow]] = {}
-    for row in rows:
-        if row.side is not None:
-            by_time.setdefault((row.repeat, row.side, row.call), []).append(row)
-    found = []
-    for (repeat, side, _), mine in by_time.items():
-        good = [row for row in mine if in_headline(row)]
-        alone = Alone(
-            repeat=repeat,
-            side=side,
-            start_s=min(known(row.due_s for row in mine), default=0.0),
-            rows=len(good),
-            ttft=middle(since(row.sent_s, row.first_token_s) for row in good),
-            gap=middle(float(gap) for row in good for gap in gaps(row.token_s)),
-            decode=middle(decode_rate(row.token_s) for row in good),
-        )
-        found.append(alone)
-    return sorted(found, key=lambda each: each.start_s)

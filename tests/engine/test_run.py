@@ -11,6 +11,7 @@ import pytest
 
 from loadsim.engine.progress import Progress
 from loadsim.engine.run import run as run_scenario
+from loadsim.report.answer import answers
 from loadsim.results.read import Run, read
 from loadsim.results.write import Recorder
 from loadsim.run import run
@@ -44,7 +45,23 @@ def test_the_rows_of_a_point_in_their_order(tmp_path: Path) -> None:
         ("before", 0): 2, ("before", 1): 2, ("after", 0): 2, ("after", 1): 2,
     }  # fmt: skip
     assert {r.outcome for r in found.rows} == {"ok"}
+    counted = [(each["repeat"], each["asked"]) for each in found.events if each["event"] == "requests"]
+    assert counted == [(1, len(one)), (2, len(one))]
+    assert [each.id for each in found.rows] == [*range(2 * len(one))]
     assert found.facts["points"]["3 warm"]["slots"] == [0, 1, 2]
+
+
+def test_a_request_whose_row_is_lost_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = Recorder.row
+
+    def lossy(self: Recorder, row: RequestRow, text: str | None) -> None:
+        if (row.row, row.caller, row.repeat) != ("load", 1, 2):
+            record(self, row, text)
+
+    monkeypatch.setattr(Recorder, "row", lossy)
+    found, _ = measured(tmp_path / "run", {})
+    # by hand: 15 requests a repeat
+    assert "3 warm: 30 requests were counted, and 29 rows are there." in list(answers([], found))
 
 
 def test_every_measured_row_starts_from_the_same_state(tmp_path: Path) -> None:

@@ -190,6 +190,23 @@ def test_a_search_that_is_stopped_by_hand_loses_nothing(tmp_path: Path) -> None:
     assert list(answer(known))[1] == "The search was stopped by hand. Whether 3 or more hold is not known."
 
 
+def test_a_confirmation_that_is_stopped_by_hand_takes_no_verdict_away(tmp_path: Path) -> None:
+    def hear(what: Measured | Paced | Ahead) -> None:
+        if isinstance(what, Measured) and what.point == "5 warm":
+            task = asyncio.current_task()
+            assert task is not None
+            asyncio.get_running_loop().call_later(2.5, task.cancel)
+
+    with pytest.raises(asyncio.CancelledError):
+        find(tmp_path / "run", Card(first_token(noise=0.006)), midway(5), hear=hear)
+    known = read_found(tmp_path / "run")
+    assert known is not None
+    assert [(point.point, point.verdict, point.why) for point in known.points[-2:]] == [
+        ("5 warm", "meets", None), ("5 warm, slots=5", "unclear", "stopped by hand"),
+    ]  # fmt: skip
+    assert (known.callers, known.high, known.stopped, known.confirmed) == (5, 5, "stopped by hand", None)
+
+
 def test_a_disk_that_is_full_is_told_and_the_last_answer_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def hear(what: Measured | Paced | Ahead) -> None:
         if isinstance(what, Measured) and what.count == 2:

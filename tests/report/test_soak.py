@@ -11,9 +11,9 @@ from .runs import printed, run_of, words
 def soaked(*events: dict[str, Any], rows: int = 240, **points: Any) -> Any:
     made = [said(130.0 + 60 * n, caller=n % 12) for n in range(rows)]
     made += [
-        alone(n, side, 0.01, due_s=due + n) for side, due in (("before", 50.0), ("after", 20000.0)) for n in range(3)
+        alone(n, side, 0.01, sent_s=due + n) for side, due in (("before", 50.0), ("after", 20000.0)) for n in range(3)
     ]
-    made += [alone(n, "during", 0.02, due_s=400.0 * k + n, call=k) for k in range(1, 30) for n in range(3)]
+    made += [alone(n, "during", 0.02, sent_s=400.0 * k + n, call=k) for k in range(1, 30) for n in range(3)]
     return run_of(*made, events=(load(), *events), points={"p": {"slots": [0, 1, 2]} | points})
 
 
@@ -45,7 +45,7 @@ def test_pauses_are_told_with_the_series_of_one_caller() -> None:
     lines = printed(run).splitlines()
     series = lines[next(i for i, line in enumerate(lines) if line.startswith("one caller replies")) :]
     # every other of 31: the second pause was at 800 s, where the load began at 100
-    assert [line.split()[0] for line in series[2:22]][:2] == ["before", "0:11:40"]
+    assert [line.split()[0] for line in series[2:22]][:2] == ["before", "0:11:41"]
     assert series[21].split()[0] == "after"
     assert "callers paused in it" not in text  # those windows are not among the twenty
 

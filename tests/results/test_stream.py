@@ -43,15 +43,17 @@ def test_half_a_last_line_is_left_out_and_told(tmp_path: Path) -> None:
     ]
 
 
-def test_a_broken_line_is_named_after_those_before_it_came(tmp_path: Path) -> None:
-    folder = make(tmp_path, row(), row(caller=1))
+def test_a_damaged_line_is_left_out_and_told(tmp_path: Path) -> None:
+    folder = make(tmp_path, row(), row(caller=1), row(caller=2))
     file = folder / "requests.jsonl"
-    first, second = file.read_bytes().splitlines(keepends=True)
-    file.write_bytes(first + b"{broken\n" + second)
-    rows = Stream(folder).rows()
-    assert next(rows)[0] == 0
-    with pytest.raises(BadInput, match=r"requests\.jsonl:2: "):
-        next(rows)
+    first, _, third = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(first + b"{broken\n" + third)
+    stream = Stream(folder)
+    assert [(number, each.caller) for number, each in stream.rows()] == [(0, row().caller), (2, 2)]
+    assert "1 line of requests.jsonl could not be read (first at line 2)" in list(remarks(stream))
+    file.write_bytes(b"{broken\n")
+    with pytest.raises(BadInput, match=r"requests\.jsonl:1: "):
+        list(Stream(folder).rows())
 
 
 def test_files_that_are_not_there_are_empty(tmp_path: Path) -> None:

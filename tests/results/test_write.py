@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,11 @@ from loadsim.types import BadInput, RequestRow, RunStopped
 
 from .conftest import Clock
 from .rows import TEXT, row, rows
+
+
+def plain(of: RequestRow) -> bytes:
+    """A row as its line."""
+    return msgspec.json.encode(of, enc_hook=list)
 
 
 def facts(folder: Path) -> dict[str, Any]:
@@ -37,7 +43,7 @@ def test_a_run_comes_back_as_it_was_recorded(replies: list[tuple[RequestRow, str
             recorder.row(one, text)
         recorder.close("complete")
         run = read(Path(made))
-    assert run.rows == [one for one, _ in replies]
+    assert list(map(plain, run.rows)) == [plain(one) for one, _ in replies]
     assert run.texts == {number: text for number, (_, text) in enumerate(replies) if text is not None}
     assert run.torn == 0
 
@@ -46,7 +52,7 @@ def test_a_row_is_one_line_of_the_names_and_values_that_it_knows(recorder: Recor
     recorder.row(row(sent_s=0.25, token_s=[0.123456, 0.2], prompt_n=7), "Hello\nthere")
     assert (folder / "requests.jsonl").read_text() == (
         '{"point":"12 callers","repeat":1,"row":"load","group":"agents","caller":3,"turn":41,"sent_s":0.25,'
-        '"outcome":"ok","prompt_n":7,"token_s":[0.123456,0.2]}\n'
+        '"outcome":"ok","prompt_n":7,"id":0,"token_s":[0.123456,0.2]}\n'
     )
     assert (folder / "replies.jsonl").read_text() == '{"request":0,"text":"Hello\\nthere"}\n'
 
@@ -56,7 +62,7 @@ def test_everything_is_in_the_files_before_the_run_ends(recorder: Recorder, fold
     clock.now = 1001.5
     recorder.event("phase", phase="all callers", name="a field may have any name")
     run = read(folder)
-    assert run.rows == [row()]
+    assert list(map(plain, run.rows)) == [plain(row(id=0))]
     assert run.texts == {0: "Hi"}
     assert run.events == [
         {"t_s": 1.5, "event": "phase", "phase": "all callers", "name": "a field may have any name"}

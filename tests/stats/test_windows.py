@@ -109,18 +109,29 @@ def test_who_waits_for_a_server_that_is_away_is_there() -> None:
 
 
 def test_one_caller_at_each_time() -> None:
-    rows = [alone(n, "before", 0.010, due_s=50.0 + n) for n in range(3)]
-    rows += [alone(n, "during", 0.020, due_s=150.0 + n, call=1) for n in range(3)]
-    rows += [alone(n, "during", 0.025, due_s=450.0 + n, call=2) for n in range(3)]
-    rows += [alone(n, "after", 0.040, due_s=950.0 + n) for n in range(3)]
+    rows = [alone(n, "before", 0.010, sent_s=50.0 + n, first_token_s=50.2 + n) for n in range(3)]
+    rows += [alone(n, "during", 0.020, sent_s=150.0 + n, first_token_s=150.2 + n, call=1) for n in range(3)]
+    rows += [alone(n, "during", 0.025, sent_s=450.0 + n, first_token_s=450.2 + n, call=2) for n in range(3)]
+    rows += [alone(n, "after", 0.040, sent_s=950.0 + n, first_token_s=950.2 + n) for n in range(3)]
     found = course(rows[::-1], [load()], "p").alone
     # the first of each is dropped; five tokens from 0.1 s on
-    assert [(each.side, each.start_s, each.rows) for each in found] == [
-        ("before", 50, 2), ("during", 150, 2), ("during", 450, 2), ("after", 950, 2)
+    assert [(each.side, each.at, each.replies) for each in found] == [
+        ("before", 51, 2), ("during", 151, 2), ("during", 451, 2), ("after", 951, 2)
     ]  # fmt: skip
     assert [each.decode for each in found] == [pytest.approx(rate) for rate in (100, 50, 40, 25)]
     assert [each.gap for each in found] == [pytest.approx(gap) for gap in (0.010, 0.020, 0.025, 0.040)]
-    assert [each.ttft for each in found] == [pytest.approx(0.2)] * 4
+    assert [each.first_token for each in found] == [pytest.approx(0.2)] * 4
+
+
+def test_a_time_in_which_one_caller_got_nothing_is_there_too() -> None:
+    lost: dict[str, Any] = {"outcome": "error", "error": "HTTP 500", "token_s": [], "first_token_s": None}
+    rows = [alone(n, "during", 0.02, sent_s=150.0 + n, call=1) for n in range(3)]
+    rows += [alone(n, "during", 0.02, sent_s=450.0 + n, call=2) for n in range(3)]
+    for each in rows[3:]:
+        for name, value in lost.items():
+            setattr(each, name, value)
+    found = course(rows, [load()], "p").alone
+    assert [(each.at, each.replies, each.decode) for each in found] == [(151, 2, pytest.approx(50)), (450, 0, None)]
 
 
 DAY = [load(), phase("calm", 100, 4), phase("spike", 400, 12), phase("after", 460, 4)]

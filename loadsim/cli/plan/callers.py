@@ -1,8 +1,5 @@
 """`loadsim plan callers`: the largest number of callers that meets every target, by measuring."""
 
-import asyncio
-import os
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -19,14 +16,10 @@ from ...plan.lines import SENTENCES, ahead, answer, before_paced, heading, line
 from ...plan.search import Wish, search
 from ...plan.slo import targets
 from ...plan.variant import searched
-from ...results.write import claim, default_folder
 from ...scenario.load import load
-from ...shipped import find
 from ...types import FolderGone
-from .. import again
-from ..key import api_key
 from ..pages import leave
-from ..scenario import began, digests, load_recordings, run_to_disk
+from ..scenario import began, prepare, run_to_disk
 
 
 @click.command()
@@ -80,27 +73,17 @@ def callers(
         repeats=repeats,
         together_only=together_only,
     )
-    near = find("scenarios", file).parent
-    recordings = load_recordings(wanted, near)
-    key = api_key()
     console = Console(highlight=False, markup=False)
-    asked = again.words()
-    made = out is None or claim(out)
-    folder = out or default_folder(Path(file).stem, datetime.now())
-
-    def begin() -> Kept:
-        recorder = Kept(folder, asyncio.get_running_loop().time(), not no_text)
-        recorder.describe(command=asked, folder=os.path.relpath(near), digests=digests(recordings))
-        return recorder
-
+    start = prepare(file, wanted, out)
     try:
-        run_to_disk(begin, partial(look, wish, recordings, key, console), console, phases=False)
+        work = partial(look, wish, start.recordings, start.key, console)
+        run_to_disk(partial(start.begin, Kept, not no_text), work, console, phases=False)
     except FolderGone:
         raise  # what may stand there now is not ours
     except BaseException:
-        tell(folder, made, console)
+        tell(start.folder, start.made, console)
         raise
-    if not tell(folder, made, console):
+    if not tell(start.folder, start.made, console):
         raise SystemExit(1)
 
 

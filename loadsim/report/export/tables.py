@@ -3,7 +3,7 @@
 Missing is None. Times are seconds on the run's clock, unless a name ends in another unit.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -37,7 +37,7 @@ def _columns(**kinds: Kind) -> tuple[Column, ...]:
     return tuple(Column(name, kind) for name, kind in kinds.items())
 
 
-_REQUEST = record(RequestRow, leave=("token_s", "token_server_ms"))
+_REQUEST = record(RequestRow, leave=("id", "token_s", "token_server_ms"))
 _WHOSE = ("point", "repeat", "row", "group", "caller", "call", "turn", "step", "attempt")
 _OF_TOKEN = record(RequestRow, leave=[name for name in RequestRow.__struct_fields__ if name not in _WHOSE])
 _WHO = record(Who)
@@ -68,13 +68,13 @@ def _tokens(run: Stream) -> Iterator[Row]:
         )
 
 
-def _gaps(times: list[float]) -> list[float | None]:
+def _gaps(times: Sequence[float]) -> list[float | None]:
     """The gap before each token, as `stats.tokens` has them; none before those of the first read."""
     found = [round(float(gap), 6) for gap in gaps(times)] if len(times) > 1 else []
     return [*repeat(None, len(times) - len(found)), *found]
 
 
-def _filled(cells: list[Any], n: int) -> list[Any]:
+def _filled(cells: Sequence[Any], n: int) -> Sequence[Any]:
     return cells if len(cells) == n else [*cells[:n], *repeat(None, n - len(cells))]
 
 
