@@ -1,5 +1,7 @@
 """A reply's voice told again from its row: when each token came, and when it sounded."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ...caller.playout import FRAME_S, begins, playout
@@ -17,7 +19,7 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
     sound at the soonest; `heard`: how many are.
     """
 
-    came: list[float]
+    came: Sequence[float]
     begins: list[float]
     start: float
     rate: float
