@@ -205,7 +205,11 @@ def _windows(
             last = max(last, row.end_s)
     mine = [(pause.start_s, pause.start_s + pause.seconds) for pause in pauses if pause.repeat == repeat]
     out = [(on, off) for number, on, off in dark if number == repeat]
-    askers = [stretches for who, stretches in waits.items() if who[0] == repeat]
+    callers: Counter[int] = Counter()
+    for who, stretches in waits.items():
+        if who[0] == repeat:
+            spans = ((on, off) for on, off in stretches if on < last)
+            callers.update({n for on, off in spans for n in _numbers(on - start, off - start, length)})
     found = []
     for number in range(max(by_window, default=-1) + 1):
         begins, ends = start + number * length, min(start + (number + 1) * length, last)
@@ -216,11 +220,16 @@ def _windows(
             end_s=ends,
             paused=_within(mine, begins, ends),
             dark=_within(out, begins, ends),
-            callers=sum(any(on < ends and off >= begins for on, off in each) for each in askers),
+            callers=callers[number],
             figures=figures(by_window.get(number, [])),
         )
         found.append(window)
     return found
+
+
+def _numbers(on: float, off: float, length: float) -> range:
+    """The windows that a stretch reaches into, from seconds since the load began."""
+    return range(max(int(on // length), 0), int(off // length) + 1)
 
 
 def _within(stretches: Iterable[Stretch], begins: float, ends: float) -> float:

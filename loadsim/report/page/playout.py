@@ -1,9 +1,10 @@
 """The worst reply as it was heard: what was generated and what the voice had spoken, moment by moment."""
 
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import islice
 
 import msgspec
+import numpy as np
 
 from ...stats.headline import in_headline
 from ...stats.spread import since
@@ -93,7 +94,7 @@ def _told(replies: list[Reply]) -> Iterator[tuple[Reply, Voice]]:
 
 
 def _stall(row: RequestRow) -> float | None:
-    return max((after - before for before, after in pairwise(row.token_s)), default=None)
+    return float(np.diff(np.asarray(row.token_s)).max()) if len(row.token_s) > 1 else None
 
 
 def _cells(reply: Reply) -> list[str]:
