@@ -3,6 +3,7 @@
 
 const drawers = {};
 const MANY = 80; // values in view from which on a line has no markers
+const DENSE = 1000; // values from which on a line is drawn fine and whole: wide and dashed ones are slow to move
 const NARROW = 520; // pixels under which a chart has two y axes at most
 const NEAR = 32; // pixels within which the pointer meets a value
 
@@ -226,7 +227,10 @@ function bisect(rows, holds) {
 function lineOf(series, look, { y }) {
   const colour = () => colourOf(look);
   const points = series.draw === "points";
+  const dense = y.length > DENSE;
+  let singles = null;
   const alone = (u, c) => {
+    if (singles) return singles;
     const [column, rows] = [u.data[c], []];
     let [last, run] = [-1, 0];
     for (let i = 0; i <= column.length; i++) {
@@ -237,7 +241,7 @@ function lineOf(series, look, { y }) {
         run = 0;
       }
     }
-    return rows;
+    return (singles = rows);
   };
   const few = (u, c, first, last) => {
     let n = 0;
@@ -249,8 +253,8 @@ function lineOf(series, look, { y }) {
     label: series.label,
     scale: `y${series.axis}`,
     stroke: colour,
-    width: series.draw === "band" ? 1 : 2,
-    dash: points || !look.dash.length ? undefined : look.dash,
+    width: series.draw === "band" || dense ? 1 : 2,
+    dash: points || !look.dash.length || (dense && !series.dashed) ? undefined : look.dash,
     paths: points ? () => null : series.draw === "steps" ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear(),
     points: {
       show: points || (series.draw === "line" ? few : false),
