@@ -2,7 +2,22 @@
 
 import math
 
-from loadsim.report.page.parts import Axis, Chart, Figure, Head, Role, Rule, Section, Series, Stripe, Table
+from loadsim.report.page.parts import (
+    Axis,
+    Chart,
+    Figure,
+    Head,
+    Lane,
+    Lanes,
+    Look,
+    Role,
+    Rule,
+    Scene,
+    Section,
+    Series,
+    Stripe,
+    Table,
+)
 from loadsim.report.page.render import render
 
 CALLERS = [1.0, 2.0, 4.0, 8.0, 12.0]
@@ -132,6 +147,25 @@ ONE = Chart(
     series=[Series(label="p50", x=[1.0], y=[95.7]), Series(label="nothing", x=[], y=[], role="other")],
 )
 
+LANES = Lanes(
+    id="lanes",
+    title="What each caller hears",
+    said="Two callers; the second waits for 1.2 s.",
+    looks=[Look(state="caller", means="the caller speaks"), Look(state="waiting", means="waits for the first token")],
+    scenes=[
+        Scene(
+            label="12 warm, repeat 1",
+            seconds=4.0,
+            start=10.0,
+            lanes=[
+                Lane(name="caller 0", spans=[(0.0, 1.5, 0, -1), (1.5, 2.0, 1, 0)], notes=["turn 3"]),
+                Lane(name="caller 1", spans=[(0.5, 1.0, 0, -1), (1.0, 2.2, 1, 0)], notes=["turn 9"]),
+            ],
+            stripes=[Stripe(label="a cold caller joins", start=1.0, end=2.0, role="cold")],
+        )
+    ],
+)
+
 FIGURES = Table(
     caption="First token, ms",
     columns=["who", "n", "p50", "p95", "max", "before headers", "prompt eval", "cache_n", "speech p50", "note"],
@@ -182,6 +216,7 @@ SECTIONS = [
         parts=[KNEE, FIGURES],
     ),
     Section(id="tails", title="Percentiles", parts=[TAIL]),
+    Section(id="heard", title="What is heard", parts=[LANES]),
     Section(id="soak", title="The soak", parts=list(SOAK)),
     Section(
         id="rest",
@@ -201,6 +236,8 @@ SECTIONS = [
 
 
 CHARTS = [part for section in SECTIONS for part in section.parts if isinstance(part, Chart)]
+
+PICTURES = [part for section in SECTIONS for part in section.parts if isinstance(part, Chart | Lanes)]
 
 
 def sample_page() -> str:

@@ -105,6 +105,18 @@ def test_every_picture_has_its_data_as_a_table(show: Show) -> None:
         figure.locator("tbody tr").first.wait_for()
 
 
+def test_the_table_of_swimlanes_tells_every_span(show: Show) -> None:
+    page = show(sample_page())
+    figure = page.locator("#lanes")
+    figure.get_by_text("Data as a table").click()
+    rows = figure.locator("tbody tr")
+    rows.first.wait_for()
+    assert [row.split("\t") for row in rows.all_inner_texts()][3] == [
+        "12 warm, repeat 1", "caller 1", "11", "12.2", "waits for the first token", "turn 9",
+    ]  # fmt: skip
+    assert rows.count() == 4
+
+
 def test_numbers_are_those_of_the_program(show: Show) -> None:
     """Ties, signs, sizes: number() of words.py is what they are measured by."""
     of = random.Random(7)
