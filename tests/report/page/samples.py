@@ -17,6 +17,7 @@ from loadsim.report.page.parts import (
     Series,
     Stripe,
     Table,
+    Text,
 )
 from loadsim.report.page.render import render
 
@@ -147,6 +148,8 @@ ONE = Chart(
     series=[Series(label="p50", x=[1.0], y=[95.7]), Series(label="nothing", x=[], y=[], role="other")],
 )
 
+FILE = Text(caption="scenario.yaml", text="repeat: 5\ncallers: {warm: {count: 12}}\n", open=True)
+
 LANES = Lanes(
     id="lanes",
     title="What each caller hears",
@@ -216,7 +219,7 @@ SECTIONS = [
         parts=[KNEE, FIGURES],
     ),
     Section(id="tails", title="Percentiles", parts=[TAIL]),
-    Section(id="heard", title="What is heard", parts=[LANES]),
+    Section(id="heard", title="What is heard", parts=[LANES, FILE]),
     Section(id="soak", title="The soak", parts=list(SOAK)),
     Section(
         id="rest",

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-from loadsim.report.page.parts import Chart, Table
+from loadsim.report.page.parts import Chart, Table, Text
 from loadsim.report.page.render import render
 from tests.report.page.browser.conftest import Show, drawn, until
 from tests.report.page.hostile import hostile_parts
@@ -33,7 +33,9 @@ def test_words_are_text_wherever_they_stand(show: Show) -> None:
         shown = texts(page, figure + ".data td")
         assert all(note in shown for series in part.series for note in series.notes)
         marks = texts(page, figure + ".marks li")
-        assert [mark.rpartition(": ")[0] for mark in marks] == [of.label for of in (*part.stripes, *part.rules)]
+        assert [mark.rpartition(": ")[0] for mark in marks] == [of.label for of in part.stripes] + [
+            of.label for of in part.rules
+        ]
 
     assert page.evaluate("document.title").startswith(head.name[:60])
     assert texts(page, "h1") == [head.name]
@@ -43,9 +45,13 @@ def test_words_are_text_wherever_they_stand(show: Show) -> None:
     assert texts(page, ".warnings span") == head.warnings
     assert texts(page, "h2") == texts(page, "nav a") == [section.title for section in sections]
     assert texts(page, "section > p") == [line for section in sections for line in section.words]
-    assert texts(page, "p.caption, details.part > summary") == [table.caption for table in tables]
+    assert texts(page, "p.caption, details.part > summary") == [
+        part.caption for part in parts if isinstance(part, Table | Text)
+    ]
     cells = texts(page, "section div.part td, section div.part tbody th, details.part td, details.part tbody th")
     assert cells == [cell for table in tables for row in table.rows for cell in row]
+
+    assert texts(page, "section pre") == [part.text for part in parts if isinstance(part, Text)]
 
     assert page.evaluate("window.ran") is None
     assert page.locator("img").count() == 0

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Page
 
-from loadsim.report.page.parts import Axis, Chart, Head, Section, Series
+from loadsim.report.page.parts import Axis, Chart, Head, Scale, Section, Series
 from loadsim.report.page.render import render
 from tests.report.page.browser.conftest import Show, drawn, until
 from tests.report.page.samples import CHARTS, HEAD, PICTURES, sample_page
@@ -109,20 +109,17 @@ def test_a_page_of_nothing_but_a_name(show: Show) -> None:
 
 
 def test_charts_without_values(show: Show) -> None:
+    cases: list[tuple[Scale, Scale, list[Series]]] = [
+        ("linear", "linear", []),
+        ("log", "log", [Series(label="a", x=[], y=[])]),
+        ("tail", "log", [Series(label="a", x=[100.0], y=[3.0])]),
+        ("clock", "linear", [Series(label="a", x=[0.0], y=[None])]),
+        ("linear", "linear", [Series(label="a", x=[3.0, 3.0], y=[0.0, 0.0])]),
+        ("linear", "log", [Series(label="a", x=[1e9, 2e9], y=[1e-9, 1e9])]),
+    ]
     parts = [
-        Chart(
-            id=f"c{n}", title="T", said="S.", x=Axis(label="x", scale=scale), y=Axis(label="y", scale=y), series=series
-        )
-        for n, (scale, y, series) in enumerate(
-            (
-                ("linear", "linear", []),
-                ("log", "log", [Series(label="a", x=[], y=[])]),
-                ("tail", "log", [Series(label="a", x=[100.0], y=[3.0])]),
-                ("clock", "linear", [Series(label="a", x=[0.0], y=[None])]),
-                ("linear", "linear", [Series(label="a", x=[3.0, 3.0], y=[0.0, 0.0])]),
-                ("linear", "log", [Series(label="a", x=[1e9, 2e9], y=[1e-9, 1e9])]),
-            )
-        )
+        Chart(id=f"c{n}", title="T", said="S.", x=Axis(label="x", scale=x), y=Axis(label="y", scale=y), series=series)
+        for n, (x, y, series) in enumerate(cases)
     ]
     page = show(render("t", [], [Section(id="s", title="S", parts=list(parts))]))
     for part in parts:

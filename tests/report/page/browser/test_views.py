@@ -23,7 +23,7 @@ def field(page: Page, part: str) -> dict[str, float]:
     """Where a chart's field is on the screen."""
     box = page.locator(f'[data-part="{part}"] .u-over').bounding_box()
     assert box is not None
-    return dict(box)
+    return {"x": box["x"], "y": box["y"], "width": box["width"], "height": box["height"]}
 
 
 def at(page: Page, part: str, share: float) -> tuple[float, float]:
