@@ -25,8 +25,9 @@ def test_all_changes_lie_on_one_scale() -> None:
     # from -0.1 to 0.4 and a fiftieth more on each side: 0.5 is 100 / 1.04 of the width
     wide = 100 / 1.04
     assert found[0].low == pytest.approx(2 / 1.04, abs=0.01)
-    assert (zero, found[0].high) == (pytest.approx(2 / 1.04 + wide * 0.2, abs=0.01),) * 2
-    assert (first, last) == (pytest.approx(zero - wide * 0.06, abs=0.02), pytest.approx(zero + wide * 0.06, abs=0.02))
+    assert zero == found[0].high == pytest.approx(2 / 1.04 + wide * 0.2, abs=0.01)
+    assert first == pytest.approx(zero - wide * 0.06, abs=0.02)
+    assert last == pytest.approx(zero + wide * 0.06, abs=0.02)
     assert found[1].high == pytest.approx(100 - 2 / 1.04, abs=0.01)
 
 
