@@ -29,6 +29,7 @@ benchmark: $(READY)
 	$(BIN)/python -m tests.benchmarks.client
 	$(BIN)/python -m tests.benchmarks.callers
 	$(BIN)/python -m tests.benchmarks.telemetry
+	$(BIN)/python -m tests.benchmarks.page
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
