@@ -1,6 +1,7 @@
 """Rows for tests."""
 
 import string
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ def rows() -> st.SearchStrategy[RequestRow]:
     special: dict[Any, st.SearchStrategy[Any]] = {
         float: SECONDS,
         float | None: st.none() | SECONDS,
-        list[float]: st.lists(SECONDS, max_size=8),
+        Sequence[float]: st.lists(SECONDS, max_size=8),
         int: st.integers(0, 2**40),
         int | None: st.none() | st.integers(-(2**40), 2**40),
         str: TEXT,

@@ -169,7 +169,7 @@ def test_values_outside_the_histograms_are_counted_in_run_json(recorder: Recorde
 
 def test_the_clock_is_the_running_loops(folder: Path) -> None:
     async def record() -> None:
-        Recorder(folder, asyncio.get_running_loop().time() - 5.0, True).event("phase")
+        Recorder(folder, asyncio.get_running_loop().time() - 5.0, True).event("phase", phase="x")
 
     asyncio.run(record())
     assert read(folder).events[0]["t_s"] == pytest.approx(5.0, abs=1.0)
