@@ -51,7 +51,13 @@ for (const box of boxes) {
   seen.observe(box);
 }
 for (const details of document.querySelectorAll("details[data-of]")) {
-  details.addEventListener("toggle", () => details.open && showFigures(details, parts[details.dataset.of]), { once: true });
+  // Opened and closed at once, it tells only the last of both.
+  const opened = () => {
+    if (!details.open) return;
+    details.removeEventListener("toggle", opened);
+    showFigures(details, parts[details.dataset.of]);
+  };
+  details.addEventListener("toggle", opened);
 }
 watchTheme(document.getElementById("theme"), (now) => {
   for (const picture of pictures.values()) picture.redraw(now);

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from loadsim.report.page.parts import Axis, Chart, Rule, Section, Series, Stripe
 from loadsim.report.page.render import render
 from loadsim.report.words import number
-from tests.report.page.browser.conftest import Show
+from tests.report.page.browser.conftest import Show, until
 from tests.report.page.samples import sample_page
 
 KEEPS = (
@@ -108,6 +108,8 @@ def test_every_picture_has_its_data_as_a_table(show: Show) -> None:
 def test_the_table_of_swimlanes_tells_every_span(show: Show) -> None:
     page = show(sample_page())
     figure = page.locator("#lanes")
+    figure.scroll_into_view_if_needed()
+    until(page, "pictures.has('lanes')")
     figure.get_by_text("Data as a table").click()
     rows = figure.locator("tbody tr")
     rows.first.wait_for()
@@ -115,6 +117,18 @@ def test_the_table_of_swimlanes_tells_every_span(show: Show) -> None:
         "12 warm, repeat 1", "caller 1", "11", "12.2", "waits for the first token", "turn 9",
     ]  # fmt: skip
     assert rows.count() == 4
+
+
+def test_one_that_is_opened_and_closed_at_once_is_there_when_it_is_opened_again(show: Show) -> None:
+    page = show(render("t", [], [Section(id="s", title="S", parts=[PART])]))
+    page.evaluate("(d) => { d.open = true; d.open = false; }", page.locator(".data").element_handle())
+    page.wait_for_timeout(100)
+    assert page.locator(".data table").count() == 0
+    page.get_by_text("Data as a table").click()
+    page.locator(".data table").wait_for()
+    page.get_by_text("Data as a table").click()
+    page.get_by_text("Data as a table").click()
+    assert page.locator(".data table").count() == 1
 
 
 def test_numbers_are_those_of_the_program(show: Show) -> None:
