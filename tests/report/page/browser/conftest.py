@@ -43,7 +43,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
         before = more.pop("before", None)
         file.write_text(html, encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
@@ -61,7 +61,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
     assert set(asked) <= {file.as_uri()}
 
 
-def until(page: Page, holds: str, seconds: float = 10.0) -> None:
+def until(page: Page, holds: str, seconds: float = 30.0) -> None:
     """Waits until a JavaScript expression is true."""
     end = time.monotonic() + seconds
     while not page.evaluate(holds):

@@ -86,7 +86,7 @@ def test_the_button_changes_words_and_canvases(show: Show) -> None:
     assert button.inner_text() == "Colours: dark"
     backs.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert backs == ["rgb(255, 255, 255)", "rgb(21, 24, 29)"]
-    page.wait_for_timeout(50)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     dark = colour(page, "knee", 1)
     assert dark != light
     assert count(page, "knee", dark) > 100 and count(page, "knee", light, 3) < 10

@@ -12,6 +12,8 @@ from tests.report.page.browser.conftest import Show, drawn, until
 from tests.report.page.samples import SOAK, sample_page
 
 HOUR = 3600.0
+SETTLED = """(({asked, now}) => !asked && now.join() === [u.scales.x.min, u.scales.x.max].join())(
+  views.get("sync soak"))""".replace("u.scales", 'pictures.get("rate").u.scales')
 
 
 def seen(page: Page, part: str) -> list[float]:
@@ -117,7 +119,7 @@ def test_shift_and_drag_move_and_stop_at_the_end(soak: Page) -> None:
     drag(soak, "rate", 0.6, 0.1)
     soak.keyboard.up("Shift")
     until(soak, 'pictures.get("rate").u.scales.x.min > 1200')
-    soak.wait_for_timeout(50)
+    until(soak, SETTLED)
     assert seen(soak, "rate") == near(0.375 * HOUR, 0.625 * HOUR, off=15)
     soak.keyboard.down("Shift")
     for _ in range(3):
@@ -149,7 +151,6 @@ def test_an_arrow_takes_the_pointer_to_the_next_value(soak: Page) -> None:
 def test_two_fingers_zoom_and_one_moves(show: Show) -> None:
     page = show(sample_page(), width=360, height=740, has_touch=True, is_mobile=True)
     drawn(page, "rate")
-    page.wait_for_timeout(100)
     touch = page.context.new_cdp_session(page)
 
     def fingers(kind: str, *shares: float) -> None:
@@ -162,7 +163,7 @@ def test_two_fingers_zoom_and_one_moves(show: Show) -> None:
         fingers("touchMove", 0.5 - spread, 0.5 + spread)
     fingers("touchEnd")
     until(page, 'pictures.get("rate").u.scales.x.max < 3000')
-    page.wait_for_timeout(50)
+    until(page, SETTLED)
     low, high = seen(page, "rate")
     assert high - low == pytest.approx(HOUR / 4, rel=0.2)  # the fingers went from a fifth of the width to four fifths
     assert (low + high) / 2 == pytest.approx(HOUR / 2, abs=60)
@@ -171,6 +172,7 @@ def test_two_fingers_zoom_and_one_moves(show: Show) -> None:
         fingers("touchMove", share)
     fingers("touchEnd")
     until(page, f'pictures.get("rate").u.scales.x.min > {low + 200}')
+    until(page, SETTLED)
     assert seen(page, "rate")[0] == pytest.approx(low + (high - low) / 2, rel=0.1)
 
 
