@@ -12,8 +12,8 @@ from tests.report.page.browser.conftest import Show, drawn, until
 from tests.report.page.samples import SOAK, sample_page
 
 HOUR = 3600.0
-SETTLED = """(({asked, now}) => !asked && now.join() === [u.scales.x.min, u.scales.x.max].join())(
-  views.get("sync soak"))""".replace("u.scales", 'pictures.get("rate").u.scales')
+SETTLED = """(({asked, now}, {min, max}) => !asked && now[0] === min && now[1] === max)(
+  views.get("sync soak"), pictures.get("rate").u.scales.x)"""
 
 
 def seen(page: Page, part: str) -> list[float]:
