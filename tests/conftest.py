@@ -14,8 +14,11 @@ settings.register_profile("loadsim", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "loadsim"))
 
-# Where tests wait in real time: for processes, sockets and timers. Modules in them that do not are named.
-REAL_TIME = {"analysis/test_decay.py", "cli", "engine", "faults", "server", "telemetry", "test_simulated.py", "truth"}
+# Where tests wait in real time: for processes, sockets, timers and browsers. Modules in them that do not are named.
+REAL_TIME = {
+    "analysis/test_decay.py", "cli", "engine", "faults", "report/page/browser", "server", "telemetry", "test_simulated.py",
+    "truth",
+}  # fmt: skip
 AT_ONCE = {
     "cli/test_plan.py", "cli/test_plan_answer.py", "cli/test_plan_traffic.py", "engine/test_arrivals.py",
     "engine/test_attempts.py", "engine/test_conversation.py", "engine/test_cuts.py", "engine/test_findings.py",
@@ -30,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         module = item.path.relative_to(here)
-        if {module.parts[0], module.as_posix()} & REAL_TIME and module.as_posix() not in AT_ONCE:
+        if any(map(module.is_relative_to, REAL_TIME)) and module.as_posix() not in AT_ONCE:
             item.add_marker(pytest.mark.real_time)
             item.add_marker(pytest.mark.flaky(reruns=2))
 
