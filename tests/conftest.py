@@ -16,8 +16,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "loadsim"))
 
 # Where tests wait in real time: for processes, sockets, timers and browsers. Modules in them that do not are named.
 REAL_TIME = {
-    "analysis/test_decay.py", "cli", "engine", "faults", "report/page/browser", "server", "telemetry", "test_simulated.py",
-    "truth",
+    "analysis/test_decay.py", "cli", "engine", "faults", "report/page/browser", "server", "telemetry",
+    "test_simulated.py", "truth",
 }  # fmt: skip
 AT_ONCE = {
     "cli/test_plan.py", "cli/test_plan_answer.py", "cli/test_plan_traffic.py", "engine/test_arrivals.py",
