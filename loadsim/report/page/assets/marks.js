@@ -42,11 +42,14 @@ function stripesIn(u, stripes, scale, box) {
     .filter(([, from, to]) => to >= box.left && from <= box.left + box.width);
 }
 
+/** Hundreds of pauses in hours would shade all of the field: one that is a hair is a tick at its foot, but for what is bad. */
 function drawStripes(u, stripes, scale) {
   inField(u, (ctx, box, px) => {
     for (const [{ role }, from, to] of stripesIn(u, stripes, scale, box)) {
-      ctx.fillStyle = faded(theme.role(role), theme.name === "dark" ? 0.24 : 0.16);
-      ctx.fillRect(from, box.top, Math.max(to - from, px), box.height);
+      const tick = to - from < 2 * px && role !== "bad";
+      ctx.fillStyle = faded(theme.role(role), tick ? 0.8 : theme.name === "dark" ? 0.24 : 0.16);
+      const tall = tick ? 6 * px : box.height;
+      ctx.fillRect(from, box.top + box.height - tall, Math.max(to - from, px), tall);
     }
   });
 }
