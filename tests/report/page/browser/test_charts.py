@@ -197,6 +197,29 @@ def test_rules_and_stripes_lie_where_they_say(show: Show) -> None:
     assert [min(columns), max(columns)] == [pytest.approx(0.2, abs=0.01), pytest.approx(0.4, abs=0.01)]
 
 
+def test_a_stripe_of_a_hair_is_a_tick_but_what_is_bad_goes_from_top_to_bottom(show: Show) -> None:
+    page = shown(
+        show,
+        [Series(label="a", x=[0.0, 10_000.0], y=[10.0, 10.0])],
+        x=Axis(label="x", low=0, high=10_000),
+        y=Axis(label="y", low=0, high=100),
+        stripes=[
+            Stripe(label="pause", start=2000, end=2001, role="heat"),
+            Stripe(label="no token", start=4000, end=4001, role="bad"),
+        ],
+    )
+    shade = """([from, to]) => {
+      const {ctx, bbox} = pictures.get("c").u;
+      const at = (x, y) => [...ctx.getImageData(bbox.left + x * bbox.width, bbox.top + y * bbox.height, 1, 1).data];
+      const found = [];
+      for (let x = from; x < to; x += 0.0002)
+        for (const y of [0.3, 0.995]) if (at(x, y).join() !== at(0.3, y).join()) found.push(y);
+      return [...new Set(found)].sort();
+    }"""
+    assert page.evaluate(shade, [0.195, 0.205]) == [0.995]
+    assert page.evaluate(shade, [0.395, 0.405]) == [0.3, 0.995]
+
+
 def test_a_limit_far_away_does_not_flatten_the_picture(show: Show) -> None:
     page = shown(
         show, [Series(label="a", x=[0.0, 10.0], y=[10.0, 20.0])], rules=[Rule(label="limit", at=5000, role="bad")]
