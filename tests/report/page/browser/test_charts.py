@@ -204,8 +204,8 @@ def test_a_stripe_of_a_hair_is_a_tick_but_what_is_bad_goes_from_top_to_bottom(sh
         x=Axis(label="x", low=0, high=10_000),
         y=Axis(label="y", low=0, high=100),
         stripes=[
-            Stripe(label="pause", start=2000, end=2001, role="heat"),
-            Stripe(label="no token", start=4000, end=4001, role="bad"),
+            Stripe(label="pause", start=2300, end=2301, role="heat"),
+            Stripe(label="no token", start=4300, end=4301, role="bad"),
         ],
     )
     shade = """([from, to]) => {
@@ -216,8 +216,8 @@ def test_a_stripe_of_a_hair_is_a_tick_but_what_is_bad_goes_from_top_to_bottom(sh
         for (const y of [0.3, 0.995]) if (at(x, y).join() !== at(0.3, y).join()) found.push(y);
       return [...new Set(found)].sort();
     }"""
-    assert page.evaluate(shade, [0.195, 0.205]) == [0.995]
-    assert page.evaluate(shade, [0.395, 0.405]) == [0.3, 0.995]
+    assert page.evaluate(shade, [0.225, 0.235]) == [0.995]
+    assert page.evaluate(shade, [0.425, 0.435]) == [0.3, 0.995]
 
 
 def test_a_limit_far_away_does_not_flatten_the_picture(show: Show) -> None:
