@@ -210,11 +210,15 @@ def test_a_stripe_of_a_hair_is_a_tick_but_what_is_bad_goes_from_top_to_bottom(sh
     )
     shade = """([from, to]) => {
       const {ctx, bbox} = pictures.get("c").u;
-      const at = (x, y) => [...ctx.getImageData(bbox.left + x * bbox.width, bbox.top + y * bbox.height, 1, 1).data];
-      const found = [];
-      for (let x = from; x < to; x += 0.0002)
-        for (const y of [0.3, 0.995]) if (at(x, y).join() !== at(0.3, y).join()) found.push(y);
-      return [...new Set(found)].sort();
+      const {data} = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
+      const at = (x, y) => {
+        const place = 4 * (Math.floor(y * bbox.height) * bbox.width + Math.floor(x * bbox.width));
+        return data.slice(place, place + 4).join();
+      };
+      const found = [0.3, 0.995].filter((y) => {
+        for (let x = from; x < to; x += 0.0002) if (at(x, y) !== at(0.33, y)) return true;
+      });
+      return found;
     }"""
     assert page.evaluate(shade, [0.225, 0.235]) == [0.995]
     assert page.evaluate(shade, [0.425, 0.435]) == [0.3, 0.995]
