@@ -210,7 +210,9 @@ def test_a_stripe_of_a_hair_is_a_tick_but_what_is_bad_goes_from_top_to_bottom(sh
     )
     shade = """([from, to]) => {
       const {ctx, bbox} = pictures.get("c").u;
-      const {data} = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
+      const copy = new OffscreenCanvas(bbox.width, bbox.height).getContext("2d", {willReadFrequently: true});
+      copy.drawImage(ctx.canvas, -bbox.left, -bbox.top);
+      const {data} = copy.getImageData(0, 0, bbox.width, bbox.height);
       const at = (x, y) => {
         const place = 4 * (Math.floor(y * bbox.height) * bbox.width + Math.floor(x * bbox.width));
         return data.slice(place, place + 4).join();
