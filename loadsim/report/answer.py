@@ -9,12 +9,11 @@ from ..stats.client import Client
 from ..stats.summary import TOO_MANY_ERRORS, Who
 from . import probe
 from .point import Point
-from .remarks import other_length
+from .remarks import other_length, unsteady
 from .topics import ALL
 from .words import TINY, lasting, ms, number, percent, several, whole
 
 NOTHING = "The run has no row that was measured."
-MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
 
 
 def answers(points: list[Point], run: Run) -> Iterator[str]:
@@ -210,20 +209,6 @@ def _placed(who: Who) -> str:
     # Fewer than were new: callers share a beginning, and one found another's in the slot.
     again = max(who.evaluated - who.new, 0)
     return f"{said}, and evaluated {who.evaluated:,} prompt tokens, {f'{again:,}' if again else 'none'} of them again."
-
-
-def unsteady(point: Point) -> str | None:
-    """That the one-caller rate moved too far to be a measure; None: it did not."""
-    moved = _moved(point)
-    if moved <= MOVED:
-        return None
-    return f"one caller's rate moved by {percent(moved)} from before the load to after it: no share can be told"
-
-
-def _moved(point: Point) -> float:
-    """By how much the one-caller rate after the load differs from the one before it."""
-    before, after = point.summary.before, point.summary.after
-    return abs(after - before) / min(before, after) if before and after else 0.0
 
 
 def _callers(who: Who) -> str:

@@ -102,12 +102,10 @@ def sentence(of: Decay) -> str:
 
 def moved(trend: Trend) -> str:
     """By how much, with the interval."""
-    fell = trend.change < 0
-    said = f"{'fell' if fell else 'rose'} by {percent(abs(trend.change))}"
+    said = f"{'fell' if trend.change < 0 else 'rose'} by {percent(abs(trend.change))}"
     if trend.low is None or trend.high is None:
         return said
-    near, far = (-trend.high, -trend.low) if fell else (trend.low, trend.high)
-    return f"{said} ({number(near * 100)} to {number(far * 100)} at 95 %)"
+    return f"{said} ({signed(trend.low)} to {signed(trend.high)} at 95 %)"
 
 
 def signed(ratio: float) -> str:

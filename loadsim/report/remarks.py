@@ -9,6 +9,7 @@ from .words import counts, ms, number, percent, several, short, span
 
 LENGTH = 1.25  # prompts whose lengths differ by more are no like for like
 ERROR = 68  # characters that are shown of one
+MOVED = 0.3  # a baseline that differs so much on its two sides is no measure
 MOST_ERRORS = 8  # that are told, the most frequent first
 
 WHY = {
@@ -33,7 +34,8 @@ def remarks(point: Point) -> Iterator[str]:
         ):
             if sides.both is not None:
                 one_side = f"by the baseline before {_mid(sides.before)}, by the one after {_mid(sides.after)}"
-                yield f"{who.name}: {name} {ratio(sides.both)}; {one_side}"
+                told = ratio(sides.both) if unsteady(point) is None else "not told, for the baseline moved"
+                yield f"{who.name}: {name} {told}; {one_side}"
         yield from (f"{who.name}: {said}" for said in unlike(who, summary.baseline))
     for who in point.everyone:
         yield from _replies(who)
@@ -60,6 +62,20 @@ def other_length(who: Who, alone: Who | None) -> bool:
     if alone is None or alone.prompt is None or who.prompt is None:
         return False
     return who.prompt[0] * LENGTH < alone.prompt[1] or who.prompt[1] > alone.prompt[0] * LENGTH
+
+
+def unsteady(point: Point) -> str | None:
+    """That the one-caller rate moved too far to be a measure; None: it did not."""
+    if _drift(point) <= MOVED:
+        return None
+    before, after = number(point.summary.before), number(point.summary.after)
+    return f"one caller's rate went from {before} before the load to {after} after it: no share can be told"
+
+
+def _drift(point: Point) -> float:
+    """By how much the one-caller rate after the load differs from the one before it."""
+    before, after = point.summary.before, point.summary.after
+    return abs(after - before) / min(before, after) if before and after else 0.0
 
 
 def _slot_alone(point: Point) -> str:

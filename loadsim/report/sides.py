@@ -16,8 +16,9 @@ from ..stats.metrics import ONE_CALLER, Sample, samples
 from ..stats.spread import middle
 from ..stats.state import State, others
 from ..types import BadInput, RequestRow
-from .answer import client_limits, refusal, state, unsteady
+from .answer import client_limits, refusal, state
 from .point import Point, points
+from .remarks import unsteady
 
 
 def side(run: Run) -> Side:

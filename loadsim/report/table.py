@@ -17,7 +17,7 @@ from . import decay, probe
 from .answer import answers
 from .grid import grid
 from .point import Point, points
-from .remarks import remarks
+from .remarks import remarks, unsteady
 from .soak import over_time
 from .topics import topics
 from .words import ms, number, percent, runs, span
@@ -80,7 +80,7 @@ def speech(point: Point) -> Table:
         "all\ntok/s",
     )
     for who in point.everyone:
-        share = point.summary.shares.get(who.name)
+        share = point.summary.shares.get(who.name) if unsteady(point) is None else None
         table.add_row(
             who.name,
             *map(ms, (who.gap.p50, who.gap.p95, who.gap.max)),

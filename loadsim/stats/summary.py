@@ -13,7 +13,7 @@ from .headline import ANSWERED, call_of, failed, in_headline, last_attempts, ste
 from .places import Places, moves, slots_used
 from .share import Share, share
 from .spread import Spread, known, middle, since, spread
-from .tokens import decode_rate, gaps, median_gap_rate, percentile, window_rate
+from .tokens import decode_rate, gaps, median_gap_rate, window_rate
 
 TOO_MANY_ERRORS = 0.05
 
@@ -151,7 +151,7 @@ def _who(name: str, every: list[RequestRow], warm: Places) -> Who:
         before_headers=middle(since(row.sent_s, row.headers_s) for row in good),
         prompt_eval=middle(None if row.prompt_ms is None else row.prompt_ms / 1e3 for row in good),
         gap=spread(pooled),
-        decode=percentile(decode, 50),
+        decode=middle(decode),
         decode_slowest=min(decode, default=None),
         gap_rate=middle(median_gap_rate(row.token_s) for row in good),
         total=middle(_total([row for row in every if row.repeat == repeat]) for repeat in repeats),

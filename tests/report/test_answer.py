@@ -116,5 +116,5 @@ def test_a_baseline_that_moved_gives_no_share() -> None:
     steady = words(run_of(alone(1, "before", 0.01), alone(1, "after", 0.012), row()))
     assert "% of one caller's rate" in steady
     moved = words(run_of(alone(1, "before", 0.01), alone(1, "after", 0.02), row()))
-    assert "one caller's rate moved by 100 % from before the load to after it: no share can be told" in moved
+    assert "one caller's rate went from 100 before the load to 50.0 after it: no share can be told" in moved
     assert "% of one caller's rate" not in moved

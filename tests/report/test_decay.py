@@ -19,7 +19,7 @@ SAID = {
     "readable; core 62 to 88 C.",
     "server memory": "server memory grew, 4.01 GiB to 8.02 GiB, 170 MiB a minute (170 to 170 at 95 %); the SM clock "
     "stayed at 1,690 MHz.",
-    "no decay": "No decay: one caller's decode rate rose by 0.512 % (-2.70 to 3.83 at 95 %) in 24.2 min.",
+    "no decay": "No decay: one caller's decode rate rose by 0.512 % (-2.7 % to +3.8 % at 95 %) in 24.2 min.",
 }
 
 

@@ -129,7 +129,7 @@ def test_a_machine_that_moved_within_the_run_is_told(tmp_path: Path) -> None:
     ]
     found = of(write(tmp_path / "a", *moved))
 
-    assert found.points[0].notes == ["p: one caller's rate moved by 100 % from before the load to after it"]
+    assert found.points[0].notes == ["p: one caller's rate went from 50.0 before the load to 25.0 after it"]
 
 
 def test_a_long_load_is_ten_blocks(tmp_path: Path) -> None:

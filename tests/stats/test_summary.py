@@ -32,7 +32,7 @@ def test_one_callers_and_the_loads_figures() -> None:
     assert load.prompt_eval == pytest.approx(0.14)
     assert load.gap.p50 == pytest.approx(0.02)  # pooled: four gaps of 20 ms, four of 40
     assert load.gap.max == pytest.approx(0.04)
-    assert load.decode == pytest.approx(25.0)
+    assert load.decode == pytest.approx(37.5)
     assert load.decode_slowest == pytest.approx(25.0)
     # the median caller: (50 + 25) / 2 = 37.5 over (100 + 80) / 2 = 90
     share = point.shares["warm"]

@@ -9,10 +9,10 @@ from ...stats.probe import probes
 from ...stats.spread import Range, Spread
 from ...stats.summary import Who
 from .. import probe
-from ..answer import NOTHING, answer, bottleneck, state, times_voice, tiny, unreal, unsteady
+from ..answer import NOTHING, answer, bottleneck, state, times_voice, tiny, unreal
 from ..logs import card_doubts
 from ..point import Point
-from ..remarks import doubts, ratio, unlike
+from ..remarks import doubts, ratio, unlike, unsteady
 from ..setting import setting
 from ..table import n
 from ..words import TINY, ms, number, percent, several

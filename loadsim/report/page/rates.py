@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ..answer import unsteady
-from ..remarks import ratio
+from ..remarks import ratio, unsteady
 from ..table import speech
 from ..words import number, percent
 from .copied import copied

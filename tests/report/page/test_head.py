@@ -91,7 +91,7 @@ def test_what_is_unknown_or_moved_or_few() -> None:
     moved = [alone(i, side, step) for side, step in (("before", 0.01), ("after", 0.02)) for i in range(3)]
     wrong = heard(0.1, caller=2, kind="cold", planned=False)
     found = warnings(heard(0.1, caller=0), heard(0.1, caller=1), wrong, *moved)
-    assert "one caller's rate moved by 100 % from before the load to after it: no share can be told" in found
+    assert "one caller's rate went from 100 before the load to 50.0 after it: no share can be told" in found
     assert "no card log: unknown temperature" in found
     assert "1 repeat: with fewer than 5 only their range is told, and no interval" in found
     assert "no p99 is told: that takes 100 replies" in found

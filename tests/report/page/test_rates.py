@@ -37,7 +37,7 @@ def test_rates_fall_with_callers_beside_one_caller_before_and_after() -> None:
     assert series(share, "warm").y == pytest.approx([133.333, 66.667])
     assert series(share, "warm, over repeats").top == pytest.approx([133.333, 66.667])
     assert series(chart(found, "rates-total"), "warm").y == pytest.approx([100.0, 100.0])
-    assert "one caller's rate moved by 100 % from before the load to after it: no share can be told." in str(
+    assert "one caller's rate went from 100 before the load to 50.0 after it: no share can be told." in str(
         section(found).words
     )
 
