@@ -117,10 +117,13 @@ def _away(point: Point) -> str:
     """That the load was not served all the time."""
     if not point.outages:
         return ""
-    seconds, ended = sum(found.seconds or 0.0 for found in point.outages), point.outages[-1].seconds is not None
+    last = point.outages[-1]
+    seconds, ended = sum(found.seconds or 0.0 for found in point.outages), last.seconds is not None
+    now = point.loading == last.repeat
     if not seconds:
-        return " From some time on nobody was given a token, to the load's end; see above."
-    more = "" if ended else ", and then to its end"
+        end = "until now" if now else "to the load's end"
+        return f" From some time on nobody was given a token, {end}; see above."
+    more = "" if ended else f", and then {'until now' if now else 'to its end'}"
     asked = sum(found.asked for found in point.outages)
     some = f", though somebody had asked in {number(asked)} of them" if ended and asked < ALL * seconds else ""
     return f" For {number(seconds)} s of the load nobody was given a token{more}{some}; see above."
