@@ -9,8 +9,8 @@ from .calls import Event
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client's own delays at a point, medians over its repeats or its windows (`each`), or of the worst; `still_ms`:
-    the longest time in which it did nothing at all. None: not recorded."""
+    """The client's own delays at a point, medians over its repeats or its windows (`each`), or of the worst.
+    `still_ms`: the longest time in which it did nothing at all. None: not recorded."""
 
     each: str = "repeat"
     lag_p99_ms: float | None = None
