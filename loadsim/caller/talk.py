@@ -27,7 +27,7 @@ ANY: frozenset[Kind] = frozenset()
 
 Why = Literal["ended", "failed", "hung_up", "time", "left", "stopped"]
 """How a call ends: all was said; a request failed; the caller lost patience; the scenario's time was over; its phase
-has fewer callers; the run was stopped by hand."""
+has fewer callers; the run, or its load, was broken off."""
 
 
 class Call:

@@ -12,6 +12,7 @@ from ..types import CardSample, RequestRow, RunAborted
 LOOK_S = 0.5
 LEAST = 10  # requests in a window, of which a share says something
 SAID = 3  # kinds of errors that are named
+MOST = 60  # characters of one: a server may say much, and the whole text is in requests.jsonl
 STALE_S = 30.0  # a sample so old says nothing of now
 
 
@@ -56,7 +57,7 @@ class Limits:
         count, total = errors.total(), len(self._ended)
         if total < LEAST or count / total < limit:
             return
-        most = ", ".join(f"{n} x {error}" for error, n in errors.most_common(SAID))
+        most = ", ".join(f"{n} x {_short(error)}" for error, n in errors.most_common(SAID))
         over = f"the last {format_duration(self._window)}"
         self._end(f"{count} of {total} requests of {over} failed ({most}); the limit is {format_percent(limit)}")
 
@@ -69,3 +70,7 @@ class Limits:
 
     def _end(self, why: str) -> None:
         raise RunAborted(f"abort, {self._now() - self._start:.0f} s into the load: {why}")
+
+
+def _short(error: str) -> str:
+    return error if len(error) <= MOST else f"{error[: MOST - 1].rstrip()}…"

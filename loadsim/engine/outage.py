@@ -126,11 +126,12 @@ class Watch:
         if self._since is not None or self._failed or waited >= early:
             self._ask()
         said = self._heard()
-        if self._since is None and (waited >= silence or said not in (HEALTHY, None)):
-            self._listen()  # where we came too late ourselves, the tokens lay in the sockets until now
+        # Where we slept ourselves, nobody has been asked yet, and what came meanwhile lies in the sockets unread.
+        if self._since is None and said is not None and (waited >= silence or said != HEALTHY):
+            self._listen()
             if self._flowed > quiet:
                 return  # meanwhile it has spoken
-            self._begin(quiet, said or "health has not been asked yet")
+            self._begin(quiet, said)
         if self._since is not None:
             if said is not None:
                 self._hears(said)

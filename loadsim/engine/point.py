@@ -1,6 +1,7 @@
 """One load point: every repeat warms all slots, measures one caller alone, then the load, then one caller alone."""
 
 import asyncio
+import contextlib
 import functools
 import random
 from collections.abc import Callable, Mapping
@@ -172,11 +173,14 @@ class Point:
                 looks = [watch.look(), self._finish(tasks, calls), *soak.beside()]
                 beside = [group.create_task(each) for each in looks]
                 await asyncio.wait(tasks.values())
+                soak.over = True
                 for task in beside:
                     task.cancel()
         except BaseExceptionGroup as several:
             raise _first(several) from None
-        soak.client()
+        finally:
+            with contextlib.suppress(RunStopped):  # the next write, or the last one, says so
+                soak.client()
         self._bench.go_on()
         self._some_answered(tally)
 

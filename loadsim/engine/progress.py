@@ -20,7 +20,7 @@ class Progress(msgspec.Struct, kw_only=True):
 
     `watched`: somebody wants to know what the last minute's requests met: `recent` has them, with the loop time of
     their ends, and `alone` the loop time and the rows of the last time that one caller was measured. `cards`: the last
-    sample of each card that is logged.
+    sample of each card that is logged, and `clock` the run's own, by which they have their times.
     """
 
     phase: str = "asking the server"
@@ -41,6 +41,7 @@ class Progress(msgspec.Struct, kw_only=True):
     recent: deque[tuple[float, RequestRow]] = msgspec.field(default_factory=deque)
     alone: tuple[float, list[RequestRow]] | None = None
     cards: Callable[[], Iterable[CardSample]] = tuple
+    clock: Callable[[], float] | None = None
 
     def ended(self, row: RequestRow, reply: Reply) -> None:
         """A request ended."""

@@ -43,7 +43,8 @@ def check_every(scenario: Scenario, took: float) -> None:
 
 
 class Soak:
-    """Looks after one repeat's load on `floor`. `calls`: the call that each caller is on; `line`: one to measure on."""
+    """Looks after one repeat's load on `floor`. `calls`: the call that each caller is on; `line`: one to measure on;
+    `over`: nobody is on a call any more."""
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Soak:
         line: Line,
         labels: dict[str, Any],
     ) -> None:
+        self.over = False
         self._bench = bench
         self._plan = plan
         self._scenario = plan.scenario
@@ -150,6 +152,8 @@ class Soak:
                 self._bench.progress.load_ends += opened - shut
             if why == BROKEN_OFF and self._bench.ending.asked.is_set():
                 why = f"{BROKEN_OFF} by hand"
+            elif why == BROKEN_OFF and self.over:
+                why = "the load ended in it"
             elif progress.phase.startswith(f"pause {number}"):
                 progress.phase = before
             times = {"shut_s": shut, "quiet_s": quiet, "open_s": opened}

@@ -162,7 +162,7 @@ async def measuring(
     lag.start()
     try:
         async with _kept(recorder), logs(scenario.telemetry, scenario.server, recorder) as kept:
-            progress.cards = kept.latest.values
+            progress.cards, progress.clock = kept.latest.values, recorder.clock
             yield Means(
                 recordings=recordings,
                 recorder=recorder,

@@ -14,6 +14,7 @@ from .topics import ALL
 from .words import TINY, lasting, ms, number, percent, several, whole
 
 NOTHING = "The run has no row that was measured."
+STILL_MS = 1000.0  # that a client does nothing at all
 
 
 def answers(points: list[Point], run: Run) -> Iterator[str]:
@@ -45,9 +46,12 @@ def state(run: Run) -> Iterator[str]:
 
 
 def bottleneck(point: Point) -> Iterator[str]:
-    """That the client's own delays spoil a point's figures."""
+    """That the client's own delays spoil a point's figures, or those of a moment."""
     if limits := client_limits(point.client):
         yield f"The client was a bottleneck at {point.name}: {limits}. Its figures are partly the client's own."
+    if (still := point.client.still_ms or 0.0) >= STILL_MS:
+        why = "a machine that slept, or a program that was stopped"
+        yield f"The client stood still for {lasting(still / 1e3)} at {point.name} ({why}): times around it are its own."
 
 
 def tiny(run: Run) -> Iterator[str]:
@@ -116,10 +120,13 @@ def _away(point: Point) -> str:
     """That the load was not served all the time."""
     if not point.outages:
         return ""
-    seconds, ended = sum(found.seconds or 0.0 for found in point.outages), point.outages[-1].seconds is not None
+    last = point.outages[-1]
+    seconds, ended = sum(found.seconds or 0.0 for found in point.outages), last.seconds is not None
+    now = point.loading == last.repeat
     if not seconds:
-        return " From some time on nobody was given a token, to the load's end; see above."
-    more = "" if ended else ", and then to its end"
+        end = "until now" if now else "to the load's end"
+        return f" From some time on nobody was given a token, {end}; see above."
+    more = "" if ended else f", and then {'until now' if now else 'to its end'}"
     asked = sum(found.asked for found in point.outages)
     some = f", though somebody had asked in {number(asked)} of them" if ended and asked < ALL * seconds else ""
     return f" For {number(seconds)} s of the load nobody was given a token{more}{some}; see above."
@@ -132,7 +139,8 @@ def refusal(point: Point) -> str | None:
         what = "turns" if summary.by_turns else "requests"
         return f"no answer: {percent(summary.error_rate)} of the load's {what} failed."
     if not summary.load:
-        return "no answer: the load did not begin."
+        began = point.course.window is not None
+        return f"no answer: {'no request of the load had ended' if began else 'the load did not begin'}."
     if not summary.holds:
         few = ", ".join(f"{who.rows} of {who.planned_rows} {who.name}" for who in summary.load)
         gone = " ".join(f" {_hung_up(who)}" for who in summary.load if who.hung_up)

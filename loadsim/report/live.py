@@ -24,6 +24,7 @@ EVERY_S = 0.25
 FIGURES_S = 1.0  # between two looks at the last minute
 MOST_GAPS = 20_000  # that are looked at each time: more would hold up the loop, and delay what is measured
 MOST_CARDS = 4
+OLD_S = 30.0  # a sample of so long ago is not of now: its log may have broken off
 
 
 class LiveView:
@@ -117,7 +118,9 @@ def around(progress: Progress, now: float) -> Iterator[str]:
     samples = sorted(progress.cards(), key=lambda sample: sample.card)
     for sample in samples[:MOST_CARDS]:
         (card,) = cards([sample])
-        yield f"card{'' if len(samples) == 1 and not card.card else f' {card.card}'}: {card_line(card, now=True)}"
+        name = "card" if len(samples) == 1 and not card.card else f"card {card.card}"
+        age = 0.0 if progress.clock is None else progress.clock() - sample.t_s
+        yield f"{name}{f', {lasting(round(age))} ago' if age >= OLD_S else ''}: {card_line(card, now=True)}"
     if len(samples) > MOST_CARDS:
         yield f"and {several(len(samples) - MOST_CARDS, 'other card')}, see card.jsonl"
 

@@ -24,7 +24,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One load point; the groups' figures are by their names. `alone`: one caller's slot, and whose it is else.
     `course`: how it went over time. `voice`: tokens/s that the voice speaks; `fitted`: prompt tokens of the recordings
     before they were fitted; `server`: the event of its server's start, with the round trip to it; empty in runs of old.
-    `logs`: what the logs of cards and of this machine say; `epoch_s`: wall time at 0 on the run's clock, where known.
+    `logs`: what the logs of cards and of this machine say; `epoch_s`: wall time at 0 on the run's clock, where known;
+    `loading`: which repeat is under load as this is read.
     """
 
     summary: PointSummary
@@ -44,6 +45,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     logs: tuple[str, ...] = ()
     outages: list[Outage] = []
     epoch_s: float | None = None
+    loading: int | None = None
 
     @property
     def name(self) -> str:
@@ -79,6 +81,7 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
     found = setting(run, name)
     order = found.ordered(who.name for who in summary.load)
     summary = msgspec.structs.replace(summary, load=sorted(summary.load, key=lambda who: order.index(who.name)))
+    mine = [row for row in run.rows if row.point == name]
     rows = {who.name: [row for row in load if row.group == who.name] for who in summary.load}
     return Point(
         summary=summary,
@@ -90,15 +93,23 @@ def _point(summary: PointSummary, load: list[RequestRow], run: Run) -> Point:
         heard={group: heard(of, found.around) for group, of in rows.items()},
         cuts={group: cuts(of, run.events, name, group) for group, of in rows.items()},
         requests={group: requests(of) for group, of in rows.items()},
-        course=course([row for row in run.rows if row.point == name], run.events, name),
+        course=course(mine, run.events, name),
         joins=joins(load, found.cold) if found.joined else [],
         voice=_voice(load, found),
         fitted={name: call.get("tokens") for name, call in (run.facts.get("recordings") or {}).items()},
         logs=tuple(log_lines(run, found, name)),
         server=next((event for event in reversed(run.events) if name in event.get("points", ())), {}),
-        outages=outages(run.events, load, name),
+        outages=outages(run.events, mine, name),
         epoch_s=(run.facts.get("started") or {}).get("epoch_s"),
+        loading=_loading(run, name),
     )
+
+
+def _loading(run: Run, name: str) -> int | None:
+    """Which repeat of a point is under load at this moment, of a run that still goes on."""
+    phases = [event for event in run.events if event["event"] == "phase"] if run.live else []
+    under = bool(phases) and (phases[-1]["point"], phases[-1]["phase"]) == (name, "all callers")
+    return phases[-1]["repeat"] if under else None
 
 
 def _alone(facts: dict[str, Any]) -> tuple[int | None, str | None]:

@@ -30,7 +30,7 @@ CALL_ENDS = {
     "failed": "{} failed",
     "hung_up": "{} hung up",
     "time": "{} when the time was over",
-    "stopped": "{} stopped by hand",
+    "stopped": "{} broken off with the run",
     "left": "{} when their phase had fewer callers",
 }
 
@@ -84,7 +84,8 @@ def _outages(point: Point) -> Iterator[str]:
     """When nobody was given a token, for how long, and what the server said meanwhile."""
     for found in point.outages[:MOST_OUTAGES]:
         when = _clock(found.since_s, point.epoch_s)
-        long = "to the end of the load" if found.seconds is None else f"for {number(found.seconds)} s"
+        end = "until now" if point.loading == found.repeat else "to the end of the load"
+        long = end if found.seconds is None else f"for {number(found.seconds)} s"
         long += _asked(found)
         lost = f"; {several(found.failed, 'reply')} failed" if found.failed else ""
         if found.healthy:

@@ -210,9 +210,10 @@ def _lasting(scenario: Scenario) -> Iterator[Problem]:
     for key in ("silence", "first_token"):
         least = getattr(scenario.timeout, key)
         if scenario.timeout.outage < least:
+            got = format_duration(scenario.timeout.outage)
             which = f"expected timeout.{key}, which is {format_duration(least)}, or more"
             why = "a reply may be waited for as long"
-            yield "timeout.outage", f"{which}, since {why}; got {format_duration(scenario.timeout.outage)}"
+            yield "timeout.outage", f"{which}, since {why}; got {got}: lower timeout.{key} too, or leave outage out"
     if scenario.abort.card is not None and (scenario.telemetry.every is None or scenario.telemetry.card == "none"):
         yield "abort.card", "the cards are not logged (telemetry), so nobody knows how hot they are"
 

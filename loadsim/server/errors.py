@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from .stream import error_text
+from .stream import error_text, one_line
 
 _PAGE = re.compile(r"\s*<(!doctype html|html)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>\s*([^<]*[^<\s])\s*</title>", re.IGNORECASE)
@@ -35,7 +35,7 @@ def body_error(body: Any) -> str:
     if is_page(body):
         title = _TITLE.search(body)
         body = f"a web page ({html.unescape(title[1])})" if title else "a web page"
-    return " ".join(str(body).split())[:300]
+    return one_line(str(body))
 
 
 def _system_error(error: OSError) -> str:

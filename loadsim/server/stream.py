@@ -66,6 +66,8 @@ LAST_FIELDS = ("content", "stop", "stop_type", "id_slot", "timings")
 
 _FINISH = {"limit": "length"}  # the native route's words in the chat route's; every other end is a `stop`
 
+MOST_SAID = 300  # characters of what a server says of an error
+
 _decode = msgspec.json.Decoder(Chunk).decode
 
 
@@ -73,8 +75,13 @@ def error_text(error: Any) -> str:
     """A server's error object as one line: llama-server's {code, message, type}, or whatever it is."""
     if isinstance(error, dict) and isinstance(error.get("message"), str):
         code = error.get("code")
-        return f"{code}: {error['message']}" if code is not None else str(error["message"])
-    return error if isinstance(error, str) else msgspec.json.encode(error).decode()
+        return one_line(f"{code}: {error['message']}" if code is not None else error["message"])
+    return one_line(error if isinstance(error, str) else msgspec.json.encode(error).decode())
+
+
+def one_line(text: str) -> str:
+    """What a server says, in one line that is not too long, with nothing in it that moves a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split())[:MOST_SAID])
 
 
 class Stream:

@@ -14,10 +14,10 @@ Event = dict[str, Any]
 class Outage(msgspec.Struct, kw_only=True):
     """One time without a token for anybody, of a repeat's load; `since_s` on the run's clock.
 
-    `seconds`: None where it lasted to the load's end. `asked`: for so many of them some caller's request was under way;
-    the rest of the time callers waited to ask again, or nobody had anything to say. `said`: what the server said of its
-    health, `ok` or why not. `failed`: replies that were lost in it. `again`: seconds from its death to its new start,
-    of a server that was started again.
+    `seconds`: None where it lasted to the load's end. `asked`: for so many of them some request was under way, one
+    caller's alone too; the rest of the time callers waited to ask again, or nobody had anything to say. `said`: what
+    the server said of its health, `ok` or why not. `failed`: replies that were lost in it. `again`: seconds from its
+    death to its new start, of a server that was started again.
     """
 
     repeat: int
@@ -33,8 +33,8 @@ class Outage(msgspec.Struct, kw_only=True):
         return self.said == "ok"
 
 
-def outages(events: Iterable[Event], load: Iterable[RequestRow], point: str) -> list[Outage]:
-    """A load point's, in their order; `load`: its rows."""
+def outages(events: Iterable[Event], rows: Iterable[RequestRow], point: str) -> list[Outage]:
+    """A load point's, in their order; `rows`: its own, of all kinds."""
     found: list[Outage] = []
     for event in events:
         if event.get("point") != point:
@@ -49,11 +49,11 @@ def outages(events: Iterable[Event], load: Iterable[RequestRow], point: str) -> 
                     found.append(Outage(repeat=event["repeat"], since_s=event["since_s"], said=event["said"]))
                 found[-1].said, found[-1].seconds = event["said"], event["seconds"]
                 found[-1].failed = event["failed"]
-    rows = [row for row in load if row.end_s is not None] if found else []
+    ended = [row for row in rows if row.end_s is not None] if found else []
     for each in found:
         ends = math.inf if each.seconds is None else each.since_s + each.seconds
         each.asked = _union(
-            (max(_begin(row), each.since_s), min(row.end_s or 0.0, ends)) for row in rows if row.repeat == each.repeat
+            (max(_begin(row), each.since_s), min(row.end_s or 0.0, ends)) for row in ended if row.repeat == each.repeat
         )
     return found
 

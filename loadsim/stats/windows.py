@@ -208,7 +208,8 @@ def _windows(
     callers: Counter[int] = Counter()
     for who, stretches in waits.items():
         if who[0] == repeat:
-            spans = ((on, off) for on, off in stretches if on < last)
+            # An outage may have no end: who waits in it does so to the last window.
+            spans = ((on, min(off, last)) for on, off in stretches if on < last)
             callers.update({n for on, off in spans for n in _numbers(on - start, off - start, length)})
     found = []
     for number in range(max(by_window, default=-1) + 1):

@@ -8,14 +8,17 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from ..recording.wrong import line as plain
 from ..scenario.model import Server, Telemetry
 from ..types import CardFacts, CardSample, HostSample, RunStopped, ServerSample
 from .card import Back, Known, Line, Lost, NoCards, Sampled
 from .lag import Lag
-from .sampler import Sampler, ours
+from .sampler import SHOWN, Sampler, ours
 from .server import Asked, ServerLog
 from .source import source
 from .ticks import Order
+
+MOST = 100_000  # cards, MHz or watts
 
 Log = Literal["card", "host", "server"]
 Sample = CardSample | HostSample | ServerSample
@@ -99,12 +102,14 @@ class Logs:
 
     def _card_line(self, said: dict[str, Any]) -> bool:
         try:
-            line = msgspec.convert(said, Line)
+            line = msgspec.convert(_plain(said), Line)
         except msgspec.ValidationError:
             return False
         numbers = self._telemetry.cards
         match line:
             case Sampled(sample):
+                if not _possible(sample):
+                    return False
                 if numbers is None or sample.card in numbers:
                     self.latest[sample.card] = msgspec.structs.replace(sample, t_s=self._sink.clock())
                     self._keep("card", self.latest[sample.card])
@@ -155,6 +160,24 @@ class Logs:
     def _note(self, log: Log, what: str, why: str, **fields: Any) -> None:
         with contextlib.suppress(RunStopped):
             self._sink.event("telemetry", log=log, what=what, why=why, **fields)
+
+
+def _possible(sample: CardSample) -> bool:
+    """Whether a card can say so: what lies beyond is a sensor's slip, or no card's."""
+    heats = (sample.core_c, sample.memory_c)
+    others = (sample.card, sample.sm_mhz, sample.memory_mhz, sample.power_w, sample.limit_w)
+    return all(heat is None or -100 <= heat <= 1000 for heat in heats) and all(
+        other is None or 0 <= other <= MOST for other in others
+    )
+
+
+def _plain(said: Any) -> Any:
+    """What a sampler says, which may be another program's words, with nothing in it that moves a terminal."""
+    if isinstance(said, str):
+        return plain(said)[:SHOWN]
+    if isinstance(said, dict):
+        return {key: _plain(value) for key, value in said.items()}
+    return [_plain(value) for value in said] if isinstance(said, list) else said
 
 
 @contextlib.asynccontextmanager

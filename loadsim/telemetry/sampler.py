@@ -65,6 +65,7 @@ class Sampler:
         self._garbage = 0
         self._logged = 0  # bytes of its stderr that are in the log
         self._complaint = b""  # the last of them since it was started
+        self._strange = ""  # what it printed last that is no sample, since the last one
         self._heard_at = 0.0
         self._task = self._loop.create_task(self._keep())
 
@@ -85,7 +86,7 @@ class Sampler:
 
     async def _keep(self) -> None:
         while not self._final:
-            self._complaint = b""
+            self._complaint, self._strange = b"", ""
             try:
                 command = guarded(self._command, 1) if self._foreign else self._command
                 home = HOME if not self._foreign else None
@@ -114,6 +115,8 @@ class Sampler:
                 async with asyncio.timeout(wait):
                     status = await process.ended()
                     return "ended", f"it ended with status {status}" if status >= 0 else f"signal {-status} ended it"
+        if self._strange:
+            return "silent", f"it gave no sample for {self._patience:g} s; it printed: {self._strange[:SHOWN]}"
         return "silent", f"it said nothing for {self._patience:g} s"
 
     async def _away(self, process: Process) -> None:
@@ -133,13 +136,14 @@ class Sampler:
                     self._tell_once("ended", str(said["error"]))
                 return
             if self._heard(said):
-                self._heard_at = self._loop.time()
+                self._heard_at, self._strange = self._loop.time(), ""
                 if self._said & GONE:
                     self._said -= GONE
                     self._note("back", "")
                 return
         shown = plain(line.decode(errors="replace").strip())
         if shown:
+            self._strange = shown
             self._tell_once("garbage", f"it printed what is no sample: {shown[:SHOWN]}")
         self._garbage += 1
         if self._garbage == GARBAGE_MOST and self._process is not None:

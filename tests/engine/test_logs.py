@@ -139,6 +139,28 @@ def test_a_remote_log_is_a_command_whose_lines_are_read(tmp_path: Path, cards: A
     assert "ssh" not in json.dumps(found.facts.get("cards"))
 
 
+def test_what_a_remote_log_says_moves_no_terminal_and_is_possible(tmp_path: Path) -> None:
+    said = [
+        {"says": "sample", "sample": {"card": 0, "core_c": 1e308}},
+        {"says": "sample", "sample": {"card": -1, "core_c": 50.0}},
+        {"says": "sample", "sample": {"card": 0, "core_c": 50.0, "power_w": 1e9}},
+        {"says": "sample", "sample": {"card": 0, "core_c": 61.0, "reasons": ["\x1b[2Jhot"]}},
+        {"says": "lost", "card": 0, "why": "gone\n\x1b[31mfor good" + "!" * 1000},
+    ]
+    lines = tmp_path / "lines"
+    lines.write_text("".join(json.dumps(each) + "\n" for each in said[:-1]))
+    last = tmp_path / "last"
+    last.write_text(json.dumps(said[-1]) + "\n")
+    command = f"sleep 0.2; for i in 1 2 3 4 5 6 7 8; do cat {lines}; sleep 0.1; done; cat {last}; sleep 60"
+    found = measured(tmp_path / "run", telemetry={"every": "100 ms", "card": shlex.join(["sh", "-c", command])})
+    assert {(sample.card, sample.core_c) for sample in found.card} == {(0, 61.0)}
+    assert {sample.reasons for sample in found.card} == {("?[2Jhot",)}
+    lost = "gone??[31mfor good"
+    assert ("lost", f"{lost}{'!' * (200 - len(lost))}") in told(found, "card")
+    assert "\x1b" not in words(found)
+    assert "card: 61 C, throttled by: ?[2Jhot 100 % of the time" in words(found)
+
+
 @pytest.mark.slow
 def test_a_remote_log_that_does_not_come_up(tmp_path: Path) -> None:
     refused = "ssh: Could not resolve hostname gpu-box"

@@ -9,16 +9,20 @@ from typing import Any
 import pytest
 
 from loadsim.engine import point, soak
+from loadsim.engine.abort import Limits
 from loadsim.engine.ending import Ending
 from loadsim.report.table import render
 from loadsim.results.histograms import read_log
 from loadsim.results.read import Run, read
+from loadsim.scenario.load import restore
 from loadsim.stats.summary import summarize
 from loadsim.types import BadInput, CardSample, ChatRequest, RequestRow, RunAborted, RunInterrupted
 from tests.engine.truthful import measured, of
 from tests.engine.virtually import soaked
 from tests.report.runs import text_of
+from tests.stats.rows import row as row_of
 from tests.truth import Faults, Request
+from tests.virtual import run
 
 SOAK: dict[str, Any] = {
     "callers": {"paced": {"count": 3, "turns": "all", "again": True, "start": "5 s"}},
@@ -253,6 +257,22 @@ def test_a_pause_that_ctrl_c_breaks_off_leaves_its_event(tmp_path: Path) -> None
     assert "1 went wrong, the first: broken off by hand" in " ".join(text_of(render(found)).split())
 
 
+def test_a_pause_in_which_the_load_ends_says_so(tmp_path: Path) -> None:
+    """Turns at 0, 7, 14 and 21 s; the last one is under way when the floor is closed, and the next is not begun."""
+    late: dict[str, Any] = {
+        "pace": "at_once",
+        "callers": {"one": {"count": 1, "every": "7 s", "again": True, "turns": "all"}},
+        "baseline": {"every": "21200 ms", "replies": 3},
+        "duration": "22 s",
+    }
+    found, _ = soaked(tmp_path / "run", late, slots=2)
+    print([(r.due_s, r.end_s, r.turn, r.step) for r in of(found, "load")], pauses(found))
+    (event,) = pauses(found)
+    assert event["why"] == "the load ended in it"
+    assert found.facts["ended"] == "complete"
+    assert not [row for row in measured_alone(found) if row.outcome == "ok"]
+
+
 def test_what_is_sent_while_a_pause_is_awaited_is_in_no_figure(tmp_path: Path) -> None:
     found, _ = soaked(tmp_path / "run", SOAK, slots=4)
     rows = of(found, "load")
@@ -411,6 +431,9 @@ def test_too_many_errors_end_the_run_which_says_which_and_when(tmp_path: Path) -
     assert " requests of the last 30 s failed (" in why
     assert " x HTTP 500: " in why
     assert why.endswith("; the limit is 20 %")
+    # the client's own delays are told to the end, too
+    (client,) = [event for event in found.events if event["event"] == "client" and "window" not in event]
+    assert client["t_s"] == pytest.approx(found.facts["seconds"], abs=0.6)
     rows = sorted((row for row in of(found, "load") if row.outcome != "cut"), key=lambda row: row.end_s or 0)
     for last in rows:
         end = last.end_s or 0
@@ -419,6 +442,21 @@ def test_too_many_errors_end_the_run_which_says_which_and_when(tmp_path: Path) -
             break
     # then, and no sooner; it is looked at every half second, and told in whole ones
     assert end - start(found) - 0.5 <= float(why.split()[1]) <= end - start(found) + 1
+
+
+def test_what_a_server_says_of_an_error_is_shortened(tmp_path: Path) -> None:
+    async def main() -> None:
+        scenario = restore(SOAK | {"recording": "call", "abort": {"errors": "20 %"}}, "test")
+        limits = Limits(scenario, 0.0, tuple, lambda: 0.0)
+        for _ in range(10):
+            limits.ended(row_of(outcome="error", error=f"HTTP 500: {'long ' * 58}"))
+        await limits.look()
+
+    with pytest.raises(RunAborted) as caught:
+        run(main())
+    named = f"HTTP 500: {' '.join(['long'] * 10)}"
+    assert len(named) == 59
+    assert str(caught.value).endswith(f"of the last 1 min failed (10 x {named}…); the limit is 20 %")
 
 
 def test_as_many_errors_as_are_allowed_end_nothing(tmp_path: Path) -> None:

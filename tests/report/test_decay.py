@@ -53,6 +53,17 @@ def test_the_table_has_first_last_and_slopes_with_their_intervals() -> None:
     assert float(share[1]) == pytest.approx(20, abs=1)
 
 
+def test_a_share_over_time_says_what_it_is_and_by_which_windows() -> None:
+    said = "share over time: each window of {} with the usual load, against the one caller measured next to it"
+    assert said.format("1 min").replace("1 min", "60 s") in words(long("no decay"))
+    assert said.format("30 s") in words(long("no decay", scenario={"window": "30 s"}))
+    # without one caller in its pauses there is no share over time
+    alone = msgspec.structs.replace(long("no decay"))
+    alone = msgspec.structs.replace(alone, rows=[row for row in alone.rows if row.row != "baseline"])
+    assert "over time" in printed(alone)
+    assert "share over time" not in words(alone)
+
+
 def test_a_run_too_short_says_nothing() -> None:
     assert "over time" in printed(long("no decay", minutes=4))
     assert "over time" not in printed(long("no decay", minutes=2.5))  # under three windows of a minute

@@ -45,6 +45,11 @@ def test_the_last_minute_one_caller_and_the_card() -> None:
         "one caller: 100 tokens/s, TTFT 200 ms, 4.2 min ago",
         "card: 71 C, SM 1,695 MHz, memory 9,751 MHz, 166 W of 350, not throttled",
     ]
+    # a log that broke off: what it said last is not passed off as now
+    lines = shown(**progress | {"clock": lambda: 29.0})
+    assert lines[-1].startswith("card: 71 C")
+    lines = shown(**progress | {"clock": lambda: 270.0})
+    assert "card, 4.5 min ago: 71 C, SM 1,695 MHz" in " ".join(lines)
     progress["recent"] = deque([old, *rows])
     lines = shown(**progress)
     assert max(map(len, lines)) <= 80

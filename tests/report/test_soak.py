@@ -89,3 +89,24 @@ def test_a_spike_without_an_end_says_so() -> None:
 def test_a_limit_that_nobody_could_look_at_is_told() -> None:
     run = run_of(said(130.0), events=(load(),), scenario={"abort": {"errors": None, "card": "92 C"}})
     assert "abort.card, 92 C, was never looked at: there was no card log" in words(run)
+
+
+def test_a_window_without_tokens_is_marked() -> None:
+    """An outage from 0:04:40 to 0:06:10 of the load."""
+    out: dict[str, Any] = {"point": "p", "repeat": 1, "since_s": 380.0, "said": "cannot connect"}
+    over = out | {"event": "outage over", "seconds": 90.0, "failed": 0}
+    lines = printed(soaked(out | {"event": "outage"}, over, pause(1, 400.0, 405.0, 420.0), rows=15)).splitlines()
+    marked = [line.split()[0] for line in lines if line.startswith("0:0") and line.split()[0][-1] in "*!"]
+    assert marked == ["0:04:00!", "0:05:00*!", "0:06:00!"]
+    said = "! for all or part of it nobody was given a token, though callers waited for a reply or to call again"
+    assert said in " ".join(" ".join(lines).split())
+    assert "! for all" not in printed(soaked(rows=15))
+
+
+def test_errors_of_a_window_are_shortened_and_the_rarer_ones_counted() -> None:
+    long = "HTTP 500: " + "much " * 50
+    wrong = [said(131.0 + n / 10, outcome="error", error=error, token_s=[])
+             for n, error in enumerate([long] * 3 + ["HTTP 503"] * 2 + ["HTTP 404", "HTTP 401"])]  # fmt: skip
+    run = run_of(*[said(135.0 + 60 * n) for n in range(4)], *wrong, events=(load(),))
+    # 47 characters of the long one
+    assert "errors at 0:00:00: 3 HTTP 500: much much much much much much much mu…, 2 HTTP 503, 2 others" in words(run)

@@ -64,6 +64,8 @@ def test_an_answer_from_a_part_says_so_and_one_from_too_little_is_none() -> None
 
 def test_a_load_that_did_not_begin_says_so() -> None:
     assert "no answer: the load did not begin." in printed(run_of(*BOTH, ended="stopped"))
+    load = {"event": "load", "point": "p", "repeat": 1, "start_s": 20.0, "window_s": 60.0}
+    assert "no answer: no request of the load had ended." in printed(run_of(*BOTH, ended="stopped", events=(load,)))
 
 
 def test_a_run_without_rows_is_no_answer() -> None:
@@ -82,6 +84,15 @@ def test_a_client_that_was_the_bottleneck_says_so_beside_the_answer(client: Any,
     text = " ".join(printed(run_of(*LOAD, **client)).split())
     assert f"The client was a bottleneck at p: {said}." in text
     assert "bottleneck" not in printed(run_of(*LOAD))
+
+
+def test_a_client_that_stood_still_says_so() -> None:
+    """One late tick of thousands is in no percentile, but nobody was served meanwhile."""
+    text = words(run_of(*LOAD, lag_max_ms=8886.0))
+    said = "(a machine that slept, or a program that was stopped): times around it are its own."
+    assert f"The client stood still for 8.89 s at p {said}" in text
+    assert "bottleneck" not in text
+    assert "stood still" not in words(run_of(*LOAD, lag_max_ms=900.0))
 
 
 def test_the_embedded_server_is_never_passed_off_as_a_card() -> None:

@@ -3,7 +3,7 @@
 import msgspec
 
 from tests.report.runs import BOTH, LOAD, SPEECH, printed, run_of, words
-from tests.stats.rows import cut, playout, reply, row, spoke
+from tests.stats.rows import alone, cut, playout, reply, row, spoke
 
 
 def test_runs_of_old_have_no_topics() -> None:
@@ -129,3 +129,43 @@ def test_where_everybody_is_cold_nobody_is_joined() -> None:
         "3 synthetic callers wait 2.50 s for the first token at p50, 2.50 at most; each reply then runs at 10.0 "
         "tokens/s" in text
     )
+
+
+OUTAGE = {"event": "outage", "point": "p", "repeat": 1, "since_s": 10.1, "said": "cannot connect", "t_s": 10.2}
+LOADING = {"event": "phase", "point": "p", "repeat": 1, "phase": "all callers", "t_s": 9.0}
+
+
+def test_an_outage_without_an_end_lasts_to_the_loads_end_or_until_now() -> None:
+    run = run_of(*BOTH, *LOAD, events=(LOADING, OUTAGE))
+    assert "no token came from 10.1 s to the end of the load" in words(run)
+    assert "From some time on nobody was given a token, to the load's end; see above." in words(run)
+    live = msgspec.structs.replace(run, live=True)
+    assert "no token came from 10.1 s until now" in words(live)
+    assert "From some time on nobody was given a token, until now; see above." in words(live)
+    # of a load that is over, in a run that goes on
+    later = LOADING | {"phase": "one caller, after", "t_s": 11.0}
+    over = msgspec.structs.replace(run_of(*BOTH, *LOAD, events=(LOADING, OUTAGE, later)), live=True)
+    assert "no token came from 10.1 s to the end of the load" in words(over)
+
+
+def test_a_time_when_one_caller_alone_had_asked_is_no_time_when_nobody_had() -> None:
+    """All of the outage lies in a pause, in which one caller waits."""
+    gone = alone(0, "during", 0.01, sent_s=20.0, first_token_s=None, end_s=26.0, outcome="timeout", call=1)
+    over = OUTAGE | {"event": "outage over", "since_s": 20.0, "seconds": 6.0, "failed": 0}
+    text = words(run_of(*BOTH, *LOAD, gone, events=(OUTAGE | {"since_s": 20.0}, over)))
+    assert "no token came from 20.0 s for 6.00 s: cannot connect" in text
+
+
+def test_calls_that_a_run_broke_off_are_not_said_to_be_stopped_by_hand() -> None:
+    call = {
+        "event": "call",
+        "point": "p",
+        "repeat": 1,
+        "group": "warm",
+        "caller": 0,
+        "call": 0,
+        "planned": 9,
+        "said": 2,
+    }
+    text = words(run_of(*BOTH, *LOAD, ended="stopped", scenario=SPEECH, events=(call | {"why": "stopped"},)))
+    assert "calls: 1 broken off with the run; 2 of 2 turns answered" in text

@@ -112,7 +112,8 @@ def test_they_come_back_from_what_a_run_keeps() -> None:
         ),
         (
             {"timeout": {"outage": "1 min"}},
-            "timeout.outage: expected timeout.first_token, which is 2 min, or more, since a reply may be waited for",
+            "timeout.outage: expected timeout.first_token, which is 2 min, or more, since a reply may be waited for as "
+            "long; got 1 min: lower timeout.first_token too, or leave outage out",
         ),
         (
             {"sweep": {"request.x": ["a\nb", "c"]}},

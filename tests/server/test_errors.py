@@ -138,3 +138,9 @@ async def _ready(url: str) -> None:
         await server.ready()
     finally:
         await server.close()
+
+
+@pytest.mark.parametrize("wrap", [str, lambda text: {"error": {"message": text}}, lambda text: {"error": text}])
+def test_what_a_server_says_moves_no_terminal(wrap: Callable[[str], Any]) -> None:
+    assert body_error(wrap("out of\r\n memory \x1b[2J\x07now")) == "out of memory ?[2J?now"
+    assert len(body_error(wrap("x" * 5000))) == 300

@@ -6,7 +6,7 @@ import pytest
 
 from loadsim.stats.outages import outages
 
-from .rows import reply
+from .rows import alone, reply
 
 LOST: dict[str, Any] = {"outcome": "error", "error": "cannot connect"}
 OUT: dict[str, Any] = {"event": "outage", "point": "p", "repeat": 1, "since_s": 10.0, "said": "cannot connect"}
@@ -24,6 +24,13 @@ def test_seconds_in_which_nobody_asked_are_told_apart() -> None:
     (found,) = outages([OUT, OVER], rows, "p")
     assert found.seconds == 40
     assert found.asked == pytest.approx(5 + 1 + 2)
+
+
+def test_one_caller_alone_asks_too() -> None:
+    """In a pause nobody of the load has a request under way, but one caller has."""
+    rows = [reply(8.0, 1.0), alone(0, "during", 0.01, sent_s=20.0, end_s=26.0, outcome="timeout", call=1)]
+    (found,) = outages([OUT, OVER], rows, "p")
+    assert found.asked == pytest.approx(6)
 
 
 def test_one_that_lasts_to_the_loads_end() -> None:

@@ -108,6 +108,20 @@ def test_who_waits_for_a_server_that_is_away_is_there() -> None:
     assert [w.callers for w in left] == [3, 2, 2, 2]
 
 
+def test_who_waits_for_a_server_that_never_came_back_waits_to_the_last_window() -> None:
+    """Three callers are refused at 130 s; one asks again, at 250 s and in vain, and the run ends without a token."""
+    gone: dict[str, Any] = {"outcome": "error", "error": "cannot connect", "token_s": [], "first_token_s": None}
+    rows = [reply(130.0, end_s=130.0, caller=n, **gone) for n in range(3)] + [reply(250.0, end_s=250.0, **gone)]
+    out = {"event": "outage", "point": "p", "repeat": 1, "since_s": 130.0, "said": "cannot connect"}
+    again = {"event": "call", "point": "p", "repeat": 1, "group": "warm", "again": True}
+    found = course(rows, [load(), out, again], "p").windows
+    assert [(w.at, w.figures.requests, w.callers, w.dark) for w in found] == [
+        (0, 3, 3, 30),
+        (60, 0, 3, 60),
+        (120, 1, 3, 30),
+    ]
+
+
 def test_one_caller_at_each_time() -> None:
     rows = [alone(n, "before", 0.010, sent_s=50.0 + n, first_token_s=50.2 + n) for n in range(3)]
     rows += [alone(n, "during", 0.020, sent_s=150.0 + n, first_token_s=150.2 + n, call=1) for n in range(3)]

@@ -99,7 +99,7 @@ def test_one_that_prints_nothing_but_garbage_is_ended_and_said_once(tmp_path: Pa
         await seen.sampler.stop()
         assert seen.notes == [
             ("garbage", "it printed what is no sample: garbage"),
-            ("silent", "it said nothing for 1 s"),
+            ("silent", "it gave no sample for 1 s; it printed: garbage"),
         ]
 
     watch(main())
