@@ -35,8 +35,11 @@ from .pages import save
     default="text",
     help="What is printed.  [text]",
 )
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write a page.")
-def compare(a: Path, b: Path, fail_if: tuple[str, ...], least: str, shape: str, html: Path | None) -> None:
+@click.option("--html", is_flag=True, help="Also write a page.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="The page's file; else compare.html, here."
+)
+def compare(a: Path, b: Path, fail_if: tuple[str, ...], least: str, shape: str, html: bool, out: Path | None) -> None:
     """Compare the run in the folder B with the one in A, load point by load point.
 
     Each repeat is one sample; five on each side are needed. Measures of --fail-if: ttft, ttfs and gap at p50 and p95,
@@ -45,6 +48,8 @@ def compare(a: Path, b: Path, fail_if: tuple[str, ...], least: str, shape: str, 
 
     Exit code 0: compared; 1: a rule is broken; 2: bad input, or not comparable.
     """
+    if out is not None and not html:
+        raise click.UsageError("--out is the file of the page; give --html too")
     wanted = rules(fail_if)
     smallest = _least(least)
     one, other = side(read(a)), side(read(b))
@@ -61,8 +66,11 @@ def compare(a: Path, b: Path, fail_if: tuple[str, ...], least: str, shape: str, 
         click.echo(markdown(found, rulings), nl=False)
     else:
         Console(highlight=False, markup=False).print(text(found, rulings))
-    if html is not None and not save(compared(found, rulings), html):
-        raise SystemExit(1)
+    if html:
+        file = out or Path("compare.html")
+        if not save(compared(found, rulings), file):
+            raise SystemExit(1)
+        click.echo(f"loadsim: the page is {file}", err=True)
     verdicts = [ruling.verdict for ruling in rulings]
     if "missing" in verdicts or (found.verdict == "not comparable" and "broken" not in verdicts):
         raise SystemExit(2)

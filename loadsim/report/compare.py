@@ -202,9 +202,10 @@ def method(found: Comparison) -> Iterator[str]:
     if not found.looks:
         return
     yield (
-        "A figure is the geometric mean of the repeats' own; intervals are Welch's, over repeats; what is counted "
-        f"changes in points (pt). One of {several(found.looks, 'difference')} is called so where it is surely over "
-        f"{exact(found.least)}, after Holm's adjustment for so many looks."
+        "A figure is the geometric mean of the repeats' own, where a run's table pools all replies; intervals are "
+        "Welch's, over repeats; what is counted changes in points (pt). One of "
+        f"{several(found.looks, 'difference')} is called so where it is surely over {exact(found.least)}, after Holm's "
+        "adjustment for so many looks."
     )
 
 

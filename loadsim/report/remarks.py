@@ -108,7 +108,7 @@ def doubts(who: Who) -> Iterator[str]:
     """What is wrong with replies that were answered."""
     yield from (f"{n} x {kind.replace('_', ' ')} and not counted: {WHY[kind]}" for kind, n in who.unplanned.items())
     if who.draining:
-        few = "while turns ended for a pause, with fewer callers than the point has, and not counted"
+        few = "while turns ended for a pause, with fewer callers than the point has: in no time or rate"
         yield f"{several(who.draining, 'request')} sent {few}"
     if who.clocks_differ:
         yield f"{who.clocks_differ} x other gaps by the server's clock: the network or this client held tokens"

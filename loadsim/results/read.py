@@ -160,13 +160,21 @@ def goes_on(path: Path) -> bool:
     return False
 
 
+def _no_run(path: Path) -> str:
+    """Why a folder is none, and which run it may have been meant for."""
+    if not path.is_dir():
+        return "there is no such folder" if not path.exists() else "it is a file; name the run's folder"
+    within = sorted((file.parent for file in path.glob("*/run.json")), key=lambda run: run.stat().st_mtime)
+    return "it has no run.json" + (f"; the last run in it is {within[-1]}" if within else "")
+
+
 def read_facts(path: Path) -> dict[str, Any]:
     """run.json. Raises BadInput as `read` does."""
     file = path / "run.json"
     try:
         facts = msgspec.json.decode(contents(file), type=dict[str, Any])
     except (FileNotFoundError, NotADirectoryError):
-        raise BadInput(f"{path} is not a run: it has no run.json") from None
+        raise BadInput(f"{path} is not a run: {_no_run(path)}") from None
     except UNREADABLE as error:
         raise BadInput(f"{file}: {error}") from error
     found = facts.get("format")

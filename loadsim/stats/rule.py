@@ -96,7 +96,8 @@ def parse(text: str) -> Rule:
     if relation not in worse:
         raise bad(f"{name} is worse the {'larger' if '>' in worse else 'smaller'} it is: {' or '.join(worse)}")
     if unit != "%":
-        raise bad(f"expected a limit in %, of A's figure; got {f'{digits} {unit}'.strip()!r}")
+        of = "of all replies, in points" if METRICS[name].counted else "of A's figure"
+        raise bad(f"expected a limit in %, {of}; got {f'{digits} {unit}'.strip()!r}")
     limit = float(digits.replace("−", "-")) / 100
     if limit < -1 or math.isinf(limit) or (METRICS[name].counted and limit > 1):
         raise bad(f"expected a limit of {'-100 to 100 %' if METRICS[name].counted else '-100 % or more'}")

@@ -109,7 +109,7 @@ def test_a_probe_and_what_is_no_run_are_refused(a: Path, tmp_path: Path) -> None
     probe = write(tmp_path / "b", row(row="probe"))
 
     assert refused(a, probe) == f"{probe} is a probe's run: not comparable here, compare takes load points"
-    assert refused(a, tmp_path / "no") == f"{tmp_path / 'no'} is not a run: it has no run.json"
+    assert refused(a, tmp_path / "no") == f"{tmp_path / 'no'} is not a run: there is no such folder"
     (probe / "requests.jsonl").write_text("{]\n")
     assert "requests.jsonl:1:" in refused(a, probe)
 
@@ -141,3 +141,16 @@ def test_json_and_markdown(a: Path, b: Path) -> None:
     assert (told["verdict"], told["rules"][0]["rule"]) == ("worse", "errors > +1 %")
     assert run(a, b, "--format", "markdown").output.startswith("**B is worse than A: warm ttft p50 +10.0 %")
     assert run(a, b, "--format", "html").exit_code == 2
+
+
+def test_a_page_is_written_where_it_is_wanted(
+    a: Path, b: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(a, b, "--html")
+    assert done.stderr == "loadsim: the page is compare.html\n"
+    assert run(a, b, "--html", "--out", "x.html").exit_code == 0
+    assert Path("x.html").read_text() == Path("compare.html").read_text()
+    assert "is not seen" in done.output or "B is" in done.output
+    assert "--out is the file of the page" in run(a, b, "--out", "x.html").stderr
+    assert run(a, b, "--html", "--out", "none/x.html").exit_code == 1

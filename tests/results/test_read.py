@@ -187,9 +187,17 @@ def test_a_pipe_in_a_files_place_is_no_file(whole: Path, name: str) -> None:
 
 def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for path in (tmp_path, tmp_path / "none", tmp_path / "file"):
-        with pytest.raises(BadInput, match=re.escape(f"{path} is not a run: it has no run.json")):
+    (tmp_path / "old").mkdir()
+    for path, why in (
+        (tmp_path, "it has no run.json"),
+        (tmp_path / "none", "there is no such folder"),
+        (tmp_path / "file", "it is a file; name the run's folder"),
+    ):
+        with pytest.raises(BadInput, match=re.escape(f"{path} is not a run: {why}") + "$"):
             read(path)
+    (tmp_path / "old/run.json").write_text("{}")
+    with pytest.raises(BadInput, match=re.escape(f"it has no run.json; the last run in it is {tmp_path / 'old'}")):
+        read(tmp_path)
     (tmp_path / "run.json").mkdir()
     with pytest.raises(BadInput, match=r"cannot read .*run.json: Is a directory"):
         read(tmp_path)

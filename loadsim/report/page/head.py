@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 
 from ...plan.lines import answer as search_answer
+from ...plan.slo import DEFAULT, parse
 from ...results.read import Run
 from ...stats.probe import probes
 from ...stats.spread import Range, Spread
@@ -20,6 +21,7 @@ from .crowd import FEW, counted, over_repeats, ttfs, ttft
 from .parts import Figure as Told
 from .parts import Head, Shown
 
+MOST_ANSWERS = 4  # sentences of load points that a reader takes in at once
 REPEATS = 5  # with fewer there is a range, and no interval
 
 
@@ -69,7 +71,8 @@ def _answers(shown: Shown) -> Iterator[str]:
         yield from (said for said in search_answer(search) if said != TINY)
     yield from asked
     if (point := main(shown)) is not None:
-        yield answer(point, len(shown.points) > 1)
+        few = shown.points if search is None and len(shown.points) <= MOST_ANSWERS else ()
+        yield from (answer(each, len(shown.points) > 1) for each in (point, *(each for each in few if each != point)))
 
 
 def _figures(shown: Shown) -> Iterator[Told]:
@@ -87,13 +90,18 @@ def _figures(shown: Shown) -> Iterator[Told]:
         for q, value, one in ((50, who.ttft.p50, quiet.p50), (95, who.ttft.p95, quiet.p95)):
             beside = f"one caller alone {ms(one)}" if one is not None else ""
             reach = _reach(over_repeats(mine, ttft, q))
-            yield Told(label=f"TTFT p{q}{of}", value=f"{ms(value)} ms", of=_of(n(who), reach, beside))
+            told = _of(_target(shown, f"ttft p{q}", value), n(who), reach, beside)
+            yield Told(label=f"TTFT p{q}{of}", value=f"{ms(value)} ms", of=told)
         heard = point.heard[who.name]
         if heard.ttfs.p50 is not None:
             yield Told(
                 label=f"TTFS p50{of}",
                 value=f"{ms(heard.ttfs.p50)} ms",
-                of=_of(_reach(over_repeats(mine, ttfs, 50)), f"p95 {ms(heard.ttfs.p95)}"),
+                of=_of(
+                    _reach(over_repeats(mine, ttfs, 50)),
+                    f"p95 {ms(heard.ttfs.p95)}",
+                    _target(shown, "ttfs p95", heard.ttfs.p95),
+                ),
             )
         if point.setting.paced and heard.voice.p50 is not None:
             how = "measured" if heard.measured else "estimated"
@@ -114,6 +122,15 @@ def _figures(shown: Shown) -> Iterator[Told]:
 def _times(who: Who, point: Point) -> str:
     load = point.summary.delivered
     return _of(several(who.repeats, "repeat"), f"{several(load.in_flight, 'request')} in flight at most")
+
+
+def _target(shown: Shown, measure: str, value: float | None) -> str:
+    """Whether a target for the measure is met; where a search set none, loadsim's own."""
+    for target in map(parse, DEFAULT if shown.search is None else shown.search.targets):
+        if value is not None and f"{target.measure} {target.statistic}" == measure:
+            said = "met" if target.met(value) else "missed"
+            return f"{said}: {target.text}{' (default)' if shown.search is None else ''}"
+    return ""
 
 
 def _reach(of: Range | None) -> str:

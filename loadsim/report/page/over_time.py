@@ -160,11 +160,11 @@ def _machine(one: Shown) -> Iterator[Subject]:
             name="cpuheat",
             title="Temperature and clock of this machine's CPU",
             said="The CPU's temperature and its clock.",
-            y=Axis(label="temperature", unit="C"),
-            more=[Axis(label="clock", unit="MHz")],
+            y=Axis(label="clock", unit="MHz"),
+            more=[Axis(label="temperature", unit="C")] if any(each.cpu_c is not None for each in host) else [],
             series=[
-                _samples("temperature", host, lambda each: each.cpu_c, "heat"),
-                _samples("clock", host, lambda each: each.cpu_mhz, "clock", axis=1),
+                _samples("clock", host, lambda each: each.cpu_mhz, "clock"),
+                _samples("temperature", host, lambda each: each.cpu_c, "heat", axis=1),
             ],
         )
     yield Subject(

@@ -91,7 +91,7 @@ def test_this_machine_and_the_server() -> None:
     assert found["CPU of this machine"].series[0].y == [50.0] * 4
     assert found["Memory"].series[0].y == [1024.0] * 4
     heat = found["Temperature and clock of this machine's CPU"]
-    assert [(series.axis, series.y[0]) for series in heat.series] == [(0, 55.0), (1, 3000.0)]
+    assert [(series.axis, series.y[0]) for series in heat.series] == [(0, 3000.0), (1, 55.0)]
     assert len(heat.more) == 1
     slots = found["Slots of the server"].series
     assert [series.y for series in slots] == [[2.0] * 4, [0.0, 1.0, 2.0, 3.0]]
