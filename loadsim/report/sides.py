@@ -18,6 +18,7 @@ from ..stats.state import State, others
 from ..types import BadInput, RequestRow
 from .answer import client_limits, refusal, state, unsteady
 from .point import Point, points
+from .words import path_text
 
 
 def side(run: Run) -> Side:
@@ -37,7 +38,7 @@ def side(run: Run) -> Side:
     started = (facts.get("started") or {}).get("time")
     return Side(
         run=Named(
-            path=str(run.path),
+            path=path_text(run.path),
             id=facts.get("id", ""),
             ended=facts.get("ended"),
             started=started if isinstance(started, str) else None,
