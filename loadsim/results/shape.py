@@ -84,7 +84,7 @@ class Facts(msgspec.Struct):
     scenario: Scenario | None = None
     points: dict[str, Place] = {}
     recordings: dict[str, Call] | None = None
-    server: Told | None = None
+    server: Told = msgspec.field(default_factory=Told)
     cards: list[dict[str, Any]] | None = None
     host: dict[str, Any] | None = None
     versions: dict[str, Any] | None = None
