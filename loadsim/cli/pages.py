@@ -1,6 +1,5 @@
 """Writes pages, and says where they lie."""
 
-import os
 from pathlib import Path
 
 import click
@@ -8,20 +7,21 @@ from rich.console import Console
 
 from ..report.page.page import page
 from ..report.point import Point
+from ..report.words import path_text
 from ..results.read import Run, read
+from ..types import BadInput, RunStopped
+from .target import written
 
 NAME = "report.html"
 
 
 def save(html: str, file: Path) -> bool:
     """Write a page to `file`, whole or not at all; whether the system took it. Why not is said in a line."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        beside.write_text(html, encoding="utf-8")
-        beside.replace(file)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        click.echo(f"loadsim: cannot write {file}: {error.strerror}", err=True)
+        with written(file) as part:
+            part.write_text(html, encoding="utf-8")
+    except (BadInput, RunStopped) as error:
+        click.echo(f"loadsim: {error}", err=True)
         return False
     return True
 
@@ -30,5 +30,5 @@ def leave(folder: Path, console: Console, run: Run | None = None, found: list[Po
     """Write the page of a run that has just ended, and say where both lie."""
     html = page([read(folder) if run is None else run], None if found is None else [found])
     saved = save(html, folder / NAME)
-    look = f"; to look at: {folder / NAME}" if saved else ""
-    console.print(f"\nThe run lies in {folder}{look}", soft_wrap=True, markup=False)
+    look = f"; to look at: {path_text(folder / NAME)}" if saved else ""
+    console.print(f"\nThe run lies in {path_text(folder)}{look}", soft_wrap=True, markup=False)

@@ -10,6 +10,7 @@ from ..plan.found import read as read_found
 from ..plan.lines import SENTENCES, answer, table
 from ..report.lanes import View, lanes
 from ..report.page.page import page
+from ..report.words import path_text
 from ..results.read import read
 from .pages import NAME, save
 from .scenario import show
@@ -70,7 +71,7 @@ def write(runs: tuple[Path, ...], out: Path | None, opened: bool) -> None:
     file = out or (runs[0] / NAME if len(runs) == 1 else Path(NAME))
     if not save(page([read(run) for run in runs]), file):
         raise SystemExit(1)
-    click.echo(file)
+    click.echo(path_text(file))
     if opened and not webbrowser.open(file.resolve().as_uri()):
         click.echo("loadsim: found no browser to open it in", err=True)
 

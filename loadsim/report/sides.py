@@ -19,6 +19,7 @@ from ..types import BadInput, RequestRow
 from .answer import client_limits, refusal, state
 from .point import Point, points
 from .remarks import unsteady
+from .words import path_text
 
 
 def side(run: Run) -> Side:
@@ -38,7 +39,7 @@ def side(run: Run) -> Side:
     started = (facts.get("started") or {}).get("time")
     return Side(
         run=Named(
-            path=str(run.path),
+            path=path_text(run.path),
             id=facts.get("id", ""),
             ended=facts.get("ended"),
             started=started if isinstance(started, str) else None,

@@ -1,14 +1,16 @@
 """Figures as a person reads them."""
 
 import math
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 TINY = "This was a tiny model on this machine's CPU: it shows that the parts work, not what a card does."
 
 
 def number(value: float | None, digits: int = 3) -> str:
     """`digits` significant figures, thousands apart; a dash for what is not known."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "-"
     size = f"{abs(value):.{digits - 1}e}"
     decimals = max(digits - 1 - int(size[size.index("e") + 1 :]), 0) if value else 0
@@ -103,3 +105,8 @@ def listed(parts: Iterable[str]) -> str:
     """Those of some phrases that say something, with commas and an `and`."""
     *most, last = [part for part in parts if part] or [""]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def path_text(path: Path) -> str:
+    """A path as text that any file can hold; a name on disk may be bytes that are none."""
+    return os.fsencode(path).decode(errors="replace")

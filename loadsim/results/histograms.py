@@ -113,7 +113,8 @@ class Histograms:
         histogram = self.found.get(key)
         if histogram is None:
             histogram = self.found[key] = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
-        us = np.rint(seconds * US_PER_S)
+        with np.errstate(over="ignore"):  # what is too large is clamped
+            us = np.rint(seconds * US_PER_S)
         within = np.clip(us, LOWEST_US, HIGHEST_US)
         if outside := int(np.count_nonzero(us != within)):
             self.clamped[tag(*key)] += outside

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from ..scenario.secret import masked, masked_data
 from ..types import BadInput, CardSample, HostSample, RequestRow, ServerSample
 from .records import UNREADABLE, Damaged, Kind, contents, packed, records
-from .shape import check_event, check_facts
+from .shape import check_event, check_facts, check_row
 
 Sample = CardSample | HostSample | ServerSample
 FORMAT = "loadsim run 1"
@@ -68,7 +69,7 @@ def _pack(row: RequestRow) -> None:
         row.token_server_ms = packed(row.token_server_ms)
 
 
-ROWS = Kind(type=RequestRow, begins=b'{"point":')
+ROWS = Kind(type=RequestRow, begins=b'{"point":', check=check_row)
 EVENTS = Kind(type=dict[str, Any], begins=b'{"t_s":', check=check_event)
 TEXTS = Kind(type=Text, begins=b'{"request":')
 # A sample's type takes nearly any line, since a sensor may tell nothing.
@@ -82,7 +83,8 @@ LOGS: dict[str, Kind[Any]] = {"card": CARD, "host": HOST, "server": SERVER}
 
 def read(path: Path) -> Run:
     """Read the run in the folder `path`. Of a load point that was begun again after the run broke off, only the rows
-    and events since it was last begun are in it. Lines that cannot be read are left out and told.
+    and events since it was last begun are in it. Lines that cannot be read are left out and told. Secrets that a run of
+    old may hold are masked, but for those in replies.
 
     Raises BadInput for a folder without a run, a run in another format, and a file of which no line can be read.
     """
@@ -93,11 +95,22 @@ def read(path: Path) -> Run:
     events = [event for event in run.events if event.get("resumed", 0) >= last.get(event.get("point", ""), 0)]
     return msgspec.structs.replace(
         run,
-        rows=[run.rows[number] for number in stay],
-        events=events,
+        facts=masked_data(run.facts),
+        rows=[masked_row(run.rows[number]) for number in stay],
+        events=masked_data(events),
         texts={place: run.texts[number] for place, number in enumerate(stay) if number in run.texts},
         left_over=len(run.rows) - len(stay),
     )
+
+
+def masked_row(row: RequestRow) -> RequestRow:
+    """The row, its names and its error masked in place."""
+    row.point, row.group = masked(row.point), masked(row.group)
+    row.error = None if row.error is None else masked(row.error)
+    row.phase = None if row.phase is None else masked(row.phase)
+    row.finish = None if row.finish is None else masked(row.finish)
+    row.probe = masked_data(row.probe) if row.probe else row.probe
+    return row
 
 
 def last_begun(events: Iterable[dict[str, Any]], rows: Iterable[RequestRow] = ()) -> dict[str, int]:

@@ -3,20 +3,35 @@
 Only what is read by name stands here; more keys may come. What a run of old lacks has a default.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from ..types import RequestRow
+
+LONGEST_S = 1e9
+"""Thirty years: what lies further from a run's begin is no time of its."""
+TIMES = tuple(name for name in RequestRow.__struct_fields__ if name.endswith("_s") and name != "token_s")
+
 
 class Started(msgspec.Struct):
-    """When a run's clock was 0."""
+    """When a run's clock was 0; before the year 10,000, which is as far as a calendar goes."""
 
-    epoch_s: float
+    epoch_s: Annotated[float, msgspec.Meta(ge=0, lt=2.5e11)]
+
+
+class Script(msgspec.Struct):
+    """A caller's prompts, as counted before the load."""
+
+    first_tokens: int | None = None
+    warm_tokens: int | None = None
 
 
 class Place(msgspec.Struct):
-    """A load point."""
+    """A load point; `groups`: the scripts of each, of old one for all of its callers."""
 
+    sets: dict[str, Any] = {}
+    groups: dict[str, list[Script] | Script] = {}
     slots: list[int] = []
     alone: int | None = None
     shared: tuple[str, int] | None = None
@@ -44,6 +59,18 @@ class Scenario(msgspec.Struct):
     voice: Voice | None = None
 
 
+class Booted(msgspec.Struct):
+    health_s: float | None = None
+    first_token_s: float | None = None
+
+
+class Told(msgspec.Struct):
+    """What a server told."""
+
+    boot: Booted | None = None
+    round_trip_s: float | None = None
+
+
 class Facts(msgspec.Struct):
     """run.json."""
 
@@ -57,7 +84,10 @@ class Facts(msgspec.Struct):
     scenario: Scenario | None = None
     points: dict[str, Place] = {}
     recordings: dict[str, Call] | None = None
-    server: dict[str, Any] = {}
+    server: Told = msgspec.field(default_factory=Told)
+    cards: list[dict[str, Any]] | None = None
+    host: dict[str, Any] | None = None
+    versions: dict[str, Any] | None = None
     digests: dict[str, str] = {}
     clamped: dict[str, int] | None = None
 
@@ -209,3 +239,13 @@ def check_event(event: dict[str, Any]) -> None:
     name = msgspec.convert(event, Event).event
     if name in EVENTS:
         msgspec.convert(event, EVENTS[name])
+
+
+def check_row(row: RequestRow) -> None:
+    """Raises ValueError, which names the field."""
+    for name in TIMES:
+        value = getattr(row, name)
+        if value is not None and not -LONGEST_S < value < LONGEST_S:
+            raise ValueError(f"{name} is {value:g}, which is no time of a run")
+    if row.token_s and not -LONGEST_S < min(row.token_s) <= max(row.token_s) < LONGEST_S:
+        raise ValueError("token_s holds what is no time of a run")

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 MASK = "***"
+SHORT = 200
 
 _NAME = re.compile(
     r"(.*_)?(api_?key|access_?key|private_?key|authorization|password|passwd|secret|credentials?)"
@@ -14,12 +16,13 @@ _QUERY = re.compile(r"(?:.*_)?(?:key|sig|signature|token|auth)|x_amz_.*")
 _VALUE = r"""('[^']*'|"[^"]*"|[^\s'"]+)"""
 _FLAG = re.compile(rf"""(?<![^\s'"])(-[\w-]+)(=|\s+){_VALUE}""")
 _ASSIGNED = re.compile(rf"(?<![\w.?&-])([A-Za-z][A-Za-z0-9_]*)=(?!=){_VALUE}")
-_USER = re.compile(r"(?i)([a-z][a-z0-9+.-]*://)[^\s/?#@]+@")
+_USER = re.compile(r"(?i)([a-z0-9+.-]://)[^\s/?#@]+@")
 _ASKED = re.compile(r"([?&])([\w.~%-]+)=([^&\s#'\"]+)")
 _HEADER = re.compile(r"(?i)((?:authorization|x-api-key)['\"]?\s*[:=]\s*['\"]?)(?:(bearer|basic)\s+)?[^\s'\"]+")
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[a-z0-9._~+/-]{8,}=*")
 _FIELD = re.compile(r"""(["'])([\w-]+)\1(\s*:\s*)(["'])(?:(?!\4).)+\4""")
-_SHAPE = re.compile(r"\b(sk|hf|gsk|ghp|gho|xox[abp])([-_])[A-Za-z0-9_-]{8,}")
+_NAMED = re.compile(rf"(?<![\w-])([A-Za-z]+(?:[-_][A-Za-z]+)+|passwd|password)(\s*:\s+){_VALUE}")
+_SHAPE = re.compile(r"\b(?:(sk|hf|gsk|ghp|gho|github_pat|xox[abp])([-_])[A-Za-z0-9_-]{8,}|(AKIA)()[A-Z0-9]{8,})")
 
 
 def is_secret(name: str) -> bool:
@@ -47,6 +50,16 @@ def secrets(command: str) -> Iterator[str]:
 
 def masked(text: str) -> str:
     """The text with every secret that can be known as one masked."""
+    return _short(text) if len(text) <= SHORT else _masked(text)
+
+
+@lru_cache(maxsize=10_000)
+def _short(text: str) -> str:
+    """A run's rows and events have the same few names again and again."""
+    return _masked(text)
+
+
+def _masked(text: str) -> str:
     text = _USER.sub(rf"\1{MASK}@", text)
     text = _ASKED.sub(lambda m: f"{m[1]}{m[2]}={MASK}" if _query(m[2]) else m[0], text)
     text = _HEADER.sub(lambda m: f"{m[1]}{f'{m[2]} ' if m[2] else ''}{MASK}", text)
@@ -54,7 +67,8 @@ def masked(text: str) -> str:
     text = _FLAG.sub(lambda m: f"{m[1]}{m[2]}{MASK}" if is_secret(m[1]) else m[0], text)
     text = _ASSIGNED.sub(lambda m: f"{m[1]}={MASK}" if is_secret(m[1]) else m[0], text)
     text = _FIELD.sub(lambda m: f"{m[1]}{m[2]}{m[1]}{m[3]}{m[4]}{MASK}{m[4]}" if is_secret(m[2]) else m[0], text)
-    return _SHAPE.sub(rf"\1\2{MASK}", text)
+    text = _NAMED.sub(lambda m: f"{m[1]}{m[2]}{MASK}" if is_secret(m[1]) else m[0], text)
+    return _SHAPE.sub(lambda m: f"{m[1] or m[3]}{m[2] or ''}{MASK}", text)
 
 
 def masked_data(data: Any) -> Any:

@@ -247,8 +247,8 @@ def _groups(point: Measured) -> list[str]:
 
 
 def _values(metric: str, found: Sequence[Sample]) -> list[float]:
-    """The repeats' figures that are known; one of 0 has no ratio, and is none."""
-    return [value for sample in found if (value := sample.figures.get(metric)) is not None and value > 0]
+    """The repeats' figures that are known; one of 0 has no ratio, and none has one without end."""
+    return [value for sample in found if (value := sample.figures.get(metric)) is not None and 0 < value < math.inf]
 
 
 def _counts(metric: str, found: Sequence[Sample]) -> list[tuple[int, int]]:

@@ -13,6 +13,9 @@ from scipy.special import gammaln, ndtri, stdtr, stdtrit
 
 from .interval import Interval
 
+LARGEST = 700.0
+"""A logarithm whose number can still be held."""
+
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
     """A difference of B from A: a relative one (0.1 is 10 % more), or of shares (0.1 is 10 points more).
@@ -38,7 +41,8 @@ def of_ratio(a: Sequence[float], b: Sequence[float], confidence: float, least: f
     if min(*a, *b) <= 0:
         raise ValueError("a ratio needs values over 0")
     found = _welch([math.log(x) for x in a], [math.log(x) for x in b], confidence, math.log1p(least))
-    return Gap(mid=math.expm1(found.mid), low=math.expm1(found.low), high=math.expm1(found.high), p=found.p)
+    mid, low, high = (math.expm1(min(end, LARGEST)) for end in (found.mid, found.low, found.high))
+    return Gap(mid=mid, low=low, high=high, p=found.p)
 
 
 def of_counts(a: Sequence[tuple[int, int]], b: Sequence[tuple[int, int]], confidence: float, least: float = 0.0) -> Gap:

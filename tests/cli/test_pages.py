@@ -1,6 +1,8 @@
 """The page of a run: where it lies, and what happens where it cannot."""
 
+import os
 import shutil
+import subprocess
 import webbrowser
 from pathlib import Path
 
@@ -94,3 +96,61 @@ def test_what_does_not_go_together(
 def test_a_page_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert loadsim(monkeypatch, "report", "a", "--html", "--out", "nowhere/x.html") == 1
     assert capsys.readouterr().err == "loadsim: cannot write nowhere/x.html: No such file or directory\n"
+
+
+def test_what_is_no_file_is_written_to_and_stays_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo("pipe")
+    with Path("came").open("wb") as came, subprocess.Popen(["cat", "pipe"], stdout=came) as cat:
+        code = loadsim(monkeypatch, "report", "a", "--html", "--out", "pipe")
+        stayed = Path("pipe").is_fifo()
+        if not stayed:
+            cat.kill()
+    assert (code, stayed) == (0, True)
+    assert Path("came").read_text().startswith("<!doctype html>")
+
+
+def test_a_link_leads_to_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("target").write_text("old")
+    Path("a/report.html").symlink_to("../target")
+    assert loadsim(monkeypatch, "report", "a", "--html") == 0
+    assert Path("a/report.html").read_text().startswith("<!doctype html>")
+
+
+def test_where_a_folder_stands_there_is_no_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a/report.html").mkdir()
+    assert loadsim(monkeypatch, "report", "a", "--html") == 1
+    assert capsys.readouterr().err == "loadsim: cannot write a/report.html: Is a directory\n"
+    assert not [*Path("a").glob(".*")]
+
+
+def test_a_page_that_is_broken_off_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Path, *_: object) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", stop)
+    assert loadsim(monkeypatch, "report", "a", "--html") == 130
+    assert not [*Path("a").glob(".*")]
+
+
+@pytest.mark.parametrize("args", [["report", "--html"], ["report", "b", "--html"], ["export", "--format", "json"]])
+def test_a_folder_whose_name_is_no_text(
+    args: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = os.fsdecode(b"r\xff<n>")
+    shutil.copytree("a", odd)
+    assert loadsim(monkeypatch, args[0], odd, *args[1:]) == 0
+    if "--html" in args:
+        made = Path(odd if "b" not in args else ".") / "report.html"
+        assert "r\ufffd&lt;n&gt;" in made.read_text(encoding="utf-8")
+
+
+def test_a_comparison_of_a_folder_whose_name_is_no_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = os.fsdecode(b"r\xff")
+    shutil.copytree(Path(__file__).parents[1] / "report" / "pair" / "a", odd)
+    assert loadsim(monkeypatch, "compare", odd, odd, "--format", "json", "--html", "--out", "x.html") == 0
+    assert '"path": "r\ufffd"' in capsys.readouterr().out
+    assert "r\ufffd" in Path("x.html").read_text(encoding="utf-8")

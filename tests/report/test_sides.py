@@ -38,8 +38,8 @@ def test_a_run_as_one_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damaged",
     [
-        {"host": "x", "versions": [], "cards": [1, {}]},
-        {"cards": {"card": 0}, "server": {"embedded": True}, "host": {"cpu": 3, "cores": "two"}},
+        {"host": None, "versions": None, "cards": [{}]},
+        {"cards": [{"card": 0, "name": 3}], "server": {"embedded": True}, "host": {"cpu": 3, "cores": "two"}},
         {"server": {"url": "http://x:port/"}},
         {"server": {"url": "http://[::1"}},
         {"started": None, "id": "", "digests": {}, "scenario": None},

@@ -180,3 +180,8 @@ def test_counts_are_covered_in_95_of_100_or_more(shares: tuple[float, float], bu
     found = partial(covered_counts, shares, bursts, 5)(600, 7)
 
     assert found >= stats.binom.ppf(0.001, 600, 0.95)
+
+
+def test_a_ratio_beyond_what_a_number_holds_is_the_largest() -> None:
+    found = of_ratio([5e-324] * 5, [1e308] * 5, 0.95)
+    assert 1e300 < found.mid < math.inf and found.p == 0

@@ -16,7 +16,7 @@ from ..point import Point
 from ..remarks import doubts, ratio, unlike, unsteady
 from ..setting import setting
 from ..table import n
-from ..words import TINY, ms, number, percent, several
+from ..words import TINY, ms, number, path_text, percent, several
 from .crowd import FEW, counted, over_repeats, ttfs, ttft
 from .parts import Figure as Told
 from .parts import Head, Shown
@@ -41,7 +41,7 @@ def name(run: Run) -> str:
     """The scenario's name; of a run of old its folder's."""
     command = run.facts.get("command") or []
     file = next((str(word) for word in command[1:] if word not in ("scenario", "plan", "callers")), "")
-    return file.rpartition("/")[2].removesuffix(".yaml") or run.path.name
+    return file.rpartition("/")[2].removesuffix(".yaml") or path_text(run.path).rpartition("/")[2]
 
 
 def main(shown: Shown) -> Point | None:

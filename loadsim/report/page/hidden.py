@@ -5,15 +5,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...scenario.secret import masked
-from .parts import Chart
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 def hidden(part: T) -> T:
-    """The part with all its text masked; the labels of charts are load points, and stay as they are."""
-    if isinstance(part, Chart):
-        return part
+    """The part with all its text masked."""
     fields = {name: _hidden(getattr(part, name)) for name in part.__struct_fields__}
     return msgspec.structs.replace(part, **fields)
 
@@ -22,7 +19,7 @@ def _hidden(value: Any) -> Any:
     match value:
         case str():
             return masked(value)
-        case list():
+        case list() if any(not isinstance(each, int | float | None) for each in value):  # not a chart's long columns
             return [_hidden(each) for each in value]
         case msgspec.Struct():
             return hidden(value)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from ...plan.found import read as read_search
 from ...results.read import Run
 from ..point import Point, points
+from ..words import path_text
 from .barge import barge_ins
 from .calls import calls
 from .cold import cold_joins
@@ -46,7 +47,12 @@ def page(runs: Sequence[Run], found: Sequence[list[Point]] | None = None) -> str
     search's plan.json cannot be read."""
     worked_out = [points(run) for run in runs] if found is None else found
     shown = [
-        Shown(label=run.path.name if len(runs) > 1 else "", run=run, points=of, search=read_search(run.path))
+        Shown(
+            label=path_text(run.path).rpartition("/")[2] if len(runs) > 1 else "",
+            run=run,
+            points=of,
+            search=read_search(run.path),
+        )
         for run, of in zip(runs, worked_out, strict=True)
     ]
     sections = [hidden(section) for make in SECTIONS if (section := make(shown)) is not None]

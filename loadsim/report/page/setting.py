@@ -12,7 +12,7 @@ from ...scenario.secret import MASK, masked, masked_data
 from ..logs import size
 from ..setting import sets
 from ..setting import setting as said
-from ..words import lasting, ms, whole
+from ..words import lasting, ms, path_text, whole
 from .parts import Section, Shown, Table, Text
 
 Facts = dict[str, Any]
@@ -111,7 +111,7 @@ def _run(run: Run) -> Facts:
     facts, began = run.facts, (run.facts.get("started") or {}).get("epoch_s")
     live = "it still goes on" if run.live else "it was killed"
     return {
-        "folder": run.path.resolve().name,
+        "folder": path_text(run.path.resolve()).rpartition("/")[2],
         "id": facts.get("id"),
         "started": None if began is None else time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(began)),
         "lasted": None if facts.get("seconds") is None else lasting(facts["seconds"]),
