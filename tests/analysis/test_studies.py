@@ -144,7 +144,7 @@ def test_the_picture_lies_in_the_run_or_where_it_is_wanted(study: Study, tmp_pat
 
 
 BAD = [
-    ("no run", lambda folder: [folder / "none"], "none is not a run: it has no run.json"),
+    ("no run", lambda folder: [folder / "none"], "none is not a run: there is no such folder"),
     ("another run", lambda folder: [RUNS / "prefill"],
      "no answer of a reach probe; loadsim scenario lab/reach makes a run with one"),
     ("no picture's name", lambda folder: [RUNS / "reach", "--out", "reach.doc"],

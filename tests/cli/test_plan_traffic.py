@@ -105,7 +105,7 @@ def test_a_run_gives_what_is_not_given(tmp_path: Path) -> None:
         ),
         (["--calls-per-hour", "-3"], "--calls-per-hour: expected a number more than 0; got '-3'"),
         (["--call", "900000h"], "162,000,000 calls at a time are over 100,000: check --calls-per-hour and --call"),
-        (["--run", "nowhere"], "nowhere is not a run: it has no run.json"),
+        (["--run", "nowhere"], "nowhere is not a run: there is no such folder"),
     ],
 )
 def test_bad_input_in_a_line(args: list[str], error: str) -> None:

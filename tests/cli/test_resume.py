@@ -134,7 +134,7 @@ def test_what_cannot_go_on_is_one_line(here: Path, url: str) -> None:
     Path("mine/call.json").write_bytes(msgspec.json.encode(call))
     for args, said in (
         (("run",), "loadsim: run: recording call.json is not what the run began with; start it anew"),
-        (("nothing",), "loadsim: nothing is not a run: it has no run.json"),
+        (("nothing",), "loadsim: nothing is not a run: there is no such folder"),
         (("run", "--url", url), "Error: --resume goes on with a run as it was begun; it takes nothing else"),
     ):
         done = resumed(*args)

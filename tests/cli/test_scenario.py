@@ -129,7 +129,7 @@ def test_no_text_leaves_the_replies_out_and_the_key_reaches_no_file(
             ("scenario", "twelve_callers", "--out", "full"),
             "loadsim: full is not empty: a run needs a folder of its own",
         ),
-        (("report", "nowhere"), "loadsim: nowhere is not a run: it has no run.json"),
+        (("report", "nowhere"), "loadsim: nowhere is not a run: there is no such folder"),
         (
             ("scenario", "twelve_callers", "--set", "server.context=60000"),
             "loadsim: the call of callers.warm needs 10,5",
