@@ -83,6 +83,8 @@ def test_a_sweep_ends_where_nothing_can_be_written(tmp_path: Path) -> None:
         )
         ours.terminate()
     said = "cannot write run/requests.jsonl: File too large"
-    assert (done.returncode, done.stderr) == (1, f"loadsim: {said}\n")
+    page = "loadsim: cannot write run/report.html: File too large\n"
+    assert (done.returncode, done.stderr) == (1, f"{page}loadsim: {said}\n")
+    assert not (tmp_path / "run/report.html").exists()
     facts = msgspec.json.decode((tmp_path / "run/run.json").read_bytes())
     assert (facts["ended"], facts["why"]) == ("stopped", said)
