@@ -237,7 +237,7 @@ def show(folder: Path, console: Console, keep: bool = False) -> bool:
     found = read(folder)
     measured = points(found)
     console.print(render(found, measured))
+    console.print(written(found))
     if keep:
         leave(folder, console, found, measured)
-    console.print(written(found))
     return holds(found, measured)

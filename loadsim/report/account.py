@@ -16,7 +16,9 @@ def written(run: Run) -> str:
         said = f"{several(found.asked, 'request')}, {several(found.rows, 'row')}"
         if found.open:
             said += f", and {several(found.open, 'row')} of a repeat {'under way' if run.live else 'that broke off'}"
-    sizes = {file.name: file.stat().st_size for file in run.path.iterdir() if file.is_file()}
+    # A page is made from the run, and can be made again.
+    files = (file for file in run.path.iterdir() if file.is_file() and file.suffix != ".html")
+    sizes = {file.name: file.stat().st_size for file in files}
     total = sum(sizes.values())
     large = sorted((size, name) for name, size in sizes.items() if size >= LEAST * total)[::-1]
     parts = [f"{name} {_size(size, run)}" for size, name in large]
