@@ -29,9 +29,9 @@ CALL_ENDS = {
     "ended": "{} to the end",
     "failed": "{} failed",
     "hung_up": "{} hung up",
-    "time": "{} when the time was over",
+    "time": "{} ended when the time was over",
     "stopped": "{} broken off with the run",
-    "left": "{} when their phase had fewer callers",
+    "left": "{} ended when their phase had fewer callers",
 }
 
 

@@ -16,7 +16,7 @@ Along = Literal["callers", "repeats", "time"]
 
 AXES: dict[Along, Axis] = {
     "callers": Axis(label="callers", low=0),
-    "repeats": Axis(label="repeat", low=0),
+    "repeats": Axis(label="repeat", low=0.5),
     "time": Axis(label="since the first request", scale="clock"),
 }
 MOST = 60  # single replies of a line that are drawn at one place of x

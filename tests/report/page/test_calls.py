@@ -23,7 +23,7 @@ def test_how_calls_ended() -> None:
     events = (call(4, 4, "ended"), call(4, 4, "ended"), call(6, 2, "failed"), call(5, 3, "hung_up"), call(9, 1, "left"))
     table = tables(section(row(), events=events, label="run"))["How calls ended"]
     assert table.columns == [
-        "load point", "calls", "to the end", "failed", "hung up", "when their phase had fewer callers",
+        "load point", "calls", "to the end", "failed", "hung up", "ended when their phase had fewer callers",
         "turns planned", "turns answered",
     ]  # fmt: skip
     # of the one that left, only what it came to was planned: 4 + 4 + 6 + 5 + 1
