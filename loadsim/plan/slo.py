@@ -7,14 +7,13 @@ from difflib import get_close_matches
 from typing import Literal
 
 import msgspec
-import numpy as np
 
 from ..report.words import number
 from ..stats.headline import failed, in_headline, last_attempts
 from ..stats.heard import dry
 from ..stats.share import share
 from ..stats.spread import known, since
-from ..stats.tokens import decode_rate, gaps, percentile
+from ..stats.tokens import decode_rate, percentile, stall
 from ..types import BadInput, RequestRow
 
 Measure = Literal["ttft", "ttfs", "stall", "underruns", "errors", "decode", "share"]
@@ -237,11 +236,6 @@ def _wait(row: RequestRow, until: float | None) -> float | None:
     return since(row.sent_s, row.end_s if row.abandoned and until is None else until)
 
 
-def _stall(row: RequestRow) -> float | None:
-    found = gaps(row.token_s)
-    return float(np.max(found)) if len(found) else None
-
-
 def _decode(row: RequestRow, target: Target, voice: float) -> float | None:
     rate = decode_rate(row.token_s)
     if rate is None or target.unit == "tokens/s":
@@ -252,7 +246,7 @@ def _decode(row: RequestRow, target: Target, voice: float) -> float | None:
 _FIGURES: dict[str, Callable[[RequestRow, Target, float], float | None]] = {
     "ttft": lambda row, target, voice: _wait(row, row.first_token_s),
     "ttfs": lambda row, target, voice: _wait(row, row.first_speech_s),
-    "stall": lambda row, target, voice: _stall(row),
+    "stall": lambda row, target, voice: stall(row.token_s),
     "decode": _decode,
 }
 

@@ -23,6 +23,12 @@ def gaps(token_s: Times) -> NDArray[np.float64]:
     return np.repeat(np.diff(reads) / tokens[1:], tokens[1:])
 
 
+def stall(token_s: Times) -> float | None:
+    """The largest gap of a reply. None: all came in one read."""
+    found = gaps(token_s)
+    return float(found.max()) if len(found) else None
+
+
 def decode_rate(token_s: Times) -> float | None:
     """Tokens after the first read over the time from the first token to the last. None: all came in one read."""
     if not len(token_s) or token_s[-1] <= token_s[0]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadsim.stats.tokens import decode_rate, gaps, median_gap_rate, percentile, window_rate
+from loadsim.stats.tokens import decode_rate, gaps, median_gap_rate, percentile, stall, window_rate
 
 # Arrivals as rows hold them: whole microseconds, ascending, tokens of one read equal.
 ARRIVALS = st.lists(st.integers(0, 10_000_000), max_size=60).map(lambda us: [t / 1e6 for t in sorted(us)])
@@ -130,3 +130,10 @@ def test_without_a_common_window_there_is_no_rate(replies: list[list[float]]) ->
 def test_a_window_has_a_token_of_its_own_end(replies: list[list[float]]) -> None:
     rate = window_rate(replies)
     assert rate is None or rate > 0
+
+
+def test_the_largest_gap_of_a_reply() -> None:
+    assert stall([0.1, 0.2, 0.5, 0.6]) == pytest.approx(0.3)
+    assert stall([0.1, 0.4, 0.4, 0.4]) == pytest.approx(0.1)  # three tokens that came in one read share their wait
+    assert stall([0.1, 0.1]) is None
+    assert stall([]) is None

@@ -7,7 +7,8 @@ import msgspec
 from ...stats.headline import in_headline, last_attempts
 from ...stats.spread import Range, ranged, since
 from ...stats.summary import Who
-from ...stats.tokens import decode_rate, gaps, percentile
+from ...stats.tokens import decode_rate, percentile
+from ...stats.tokens import stall as largest_gap
 from ...types import RequestRow
 from ..answer import refusal
 from ..point import Point
@@ -128,8 +129,7 @@ def ttfs(row: RequestRow) -> float | None:
 
 
 def stall(row: RequestRow) -> float | None:
-    found = gaps(row.token_s)
-    return float(found.max()) if len(found) else None
+    return largest_gap(row.token_s)
 
 
 def rate(row: RequestRow) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ...plan.lines import answer as search_answer
 from ...plan.slo import DEFAULT, parse
 from ...results.read import Run
+from ...stats.metrics import ENOUGH
 from ...stats.probe import probes
 from ...stats.spread import Range, Spread
 from ...stats.summary import Who
@@ -22,7 +23,6 @@ from .parts import Figure as Told
 from .parts import Head, Shown
 
 MOST_ANSWERS = 4  # sentences of load points that a reader takes in at once
-REPEATS = 5  # with fewer there is a range, and no interval
 
 
 def head(shown: Shown) -> Head:
@@ -194,7 +194,7 @@ def _of_point(shown: Shown, point: Point) -> Iterator[str]:
 
 def _few(who: Who) -> Iterator[str]:
     """What so few repeats and replies cannot show."""
-    if who.repeats < REPEATS:
-        yield f"{several(who.repeats, 'repeat')}: with fewer than {REPEATS} only their range is told, and no interval"
+    if who.repeats < ENOUGH:
+        yield f"{several(who.repeats, 'repeat')}: with fewer than {ENOUGH} only their range is told, and no interval"
     if who.rows < FEW:
         yield f"no p99 is told: that takes {FEW} replies"

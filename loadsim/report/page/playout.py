@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
-import numpy as np
 
 from ...stats.headline import in_headline
 from ...stats.spread import since
+from ...stats.tokens import stall
 from ...types import RequestRow
 from ..point import Point
 from ..setting import Setting
@@ -79,7 +79,7 @@ def worst_reply(shown: list[Shown]) -> Section | None:
 def _worst_first(one: Shown, point: Point) -> list[Reply]:
     """A load point's replies."""
     replies = [
-        Reply(point=one.name(point.name), setting=point.setting, row=row, stall=_stall(row))
+        Reply(point=one.name(point.name), setting=point.setting, row=row, stall=stall(row.token_s))
         for row in one.run.rows
         if row.point == point.name and row.row == "load" and row.playout is not None and in_headline(row)
     ]
@@ -91,10 +91,6 @@ def _told(replies: list[Reply]) -> Iterator[tuple[Reply, Voice]]:
     for reply in replies[:MOST_TRIES]:
         if (told := voice(reply.row, reply.setting)) is not None:
             yield reply, told
-
-
-def _stall(row: RequestRow) -> float | None:
-    return float(np.diff(np.asarray(row.token_s)).max()) if len(row.token_s) > 1 else None
 
 
 def _cells(reply: Reply) -> list[str]:
